@@ -1,0 +1,28 @@
+"""Adversarial-robustness evaluation of vision transformers: a number one can trust.
+
+The names below are loaded on first use, so that ``--help`` needs no torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .loading import load_model
+    from .models import build_model, list_models
+    from .runner import evaluate
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "build_model", "evaluate", "list_models", "load_model"]
+
+_HOMES = {
+    "build_model": ".models",
+    "evaluate": ".runner",
+    "list_models": ".models",
+    "load_model": ".loading",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name], __name__), name)

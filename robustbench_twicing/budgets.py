@@ -1,0 +1,90 @@
+"""L-infinity budgets as exact fractions, so that 4/255 and 8/510 are one condition."""
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+from .errors import UserError
+
+LARGEST_PLAIN_NUMBER = Fraction(1, 5)
+"""A budget without "/255" above this is almost surely meant in 255ths (4 for 4/255)."""
+LARGEST_SWEEP = 1000
+_NUMBER = re.compile(r"\d+(\.\d*)?([eE]-?\d{1,3})?|\.\d+([eE]-?\d{1,3})?")
+
+
+def parse_budget(text: str) -> Fraction:
+    """Read one budget: ``4/255``, ``0.5/255``, ``0``, ``0.0157``.
+
+    Raises:
+        UserError: not a number, negative, above 1, or a plain number above 0.2.
+    """
+    numerator, slash, denominator = text.strip().partition("/")
+    value = _number(numerator, text)
+    if slash:
+        divisor = _number(denominator, text)
+        if divisor == 0:
+            raise UserError(f"budget {text!r} divides by zero; write it like 4/255")
+        value /= divisor
+    elif value > LARGEST_PLAIN_NUMBER:
+        raise UserError(
+            f"budget {text!r} is a share of the whole pixel range, which nobody means above 0.2; "
+            f"budgets are written in 255ths, like {text.strip()}/255"
+        )
+    if value > 1:
+        raise UserError(f"budget {text!r} is larger than the whole pixel range [0, 1]")
+    return value
+
+
+def parse_budgets(text: str) -> tuple[Fraction, ...]:
+    """Read a comma list ``1/255,4/255`` or an inclusive range ``start:stop:step``.
+
+    Returns:
+        Budgets in the order given, without repeats (4/255 and 8/510 are one).
+
+    Raises:
+        UserError: an empty list, a bad number, or a range that does not move forward.
+    """
+    budgets: dict[Fraction, None] = {}
+    for item in text.split(","):
+        if not item.strip():
+            raise UserError(f"--eps {text!r} has an empty entry; write it like 1/255,4/255")
+        for budget in _range(item) if ":" in item else [parse_budget(item)]:
+            budgets[budget] = None
+    return tuple(budgets)
+
+
+def format_budget(budget: Fraction) -> str:
+    """Write a budget as papers do: ``4/255``, ``0.5/255``; exact, so it can be read back."""
+    count = budget * 255
+    if _terminates(count.denominator):
+        decimal = Decimal(count.numerator) / Decimal(count.denominator)
+        if Fraction(decimal) == count:
+            return f"{decimal.normalize():f}/255"
+    return f"{budget.numerator}/{budget.denominator}"
+
+
+def _range(item: str) -> list[Fraction]:
+    parts = item.split(":")
+    if len(parts) != 3:
+        raise UserError(f"range {item!r} is not start:stop:step; write it like 0:8/255:1/255")
+    start, stop, step = (parse_budget(part) for part in parts)
+    if step == 0 or stop < start:
+        raise UserError(f"range {item!r} never arrives; write it like 0:8/255:1/255")
+    count = (stop - start) // step + 1
+    if count > LARGEST_SWEEP:
+        raise UserError(f"range {item!r} has {count} budgets; at most {LARGEST_SWEEP} are allowed")
+    return [start + index * step for index in range(count)]
+
+
+def _number(text: str, whole: str) -> Fraction:
+    if not _NUMBER.fullmatch(text.strip()):
+        raise UserError(f"budget {whole!r} is not a number from 0 to 1; write it like 4/255")
+    return Fraction(Decimal(text.strip()))
+
+
+def _terminates(denominator: int) -> bool:
+    """Whether a fraction with this denominator is a finite decimal of reasonable length."""
+    for prime in (2, 5):
+        while denominator % prime == 0:
+            denominator //= prime
+    return denominator == 1

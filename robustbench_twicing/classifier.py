@@ -1,0 +1,125 @@
+"""The one shape in which the suite sees every model: pixels in [0, 1] to logits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .errors import UserError
+from .preprocessing import Preprocessing
+
+
+class Normalize(nn.Module):
+    """(pixels - mean) / std per channel, as a layer, so that no attack can step around it."""
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, mean: Sequence[float], std: Sequence[float]) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.tensor(mean).view(3, 1, 1))
+        self.register_buffer("std", torch.tensor(std).view(3, 1, 1))
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """Pixels (N, 3, H, W) in [0, 1] to the network's input."""
+        return (pixels - self.mean) / self.std
+
+
+class Select(nn.Module):
+    """Keep the logits of some classes; the attack then sees just what the score sees."""
+
+    classes: Tensor
+
+    def __init__(self, classes: Sequence[int]) -> None:
+        super().__init__()
+        self.register_buffer("classes", torch.tensor(classes, dtype=torch.long))
+
+    def forward(self, logits: Tensor) -> Tensor:
+        """Logits (N, K) to (N, len(classes))."""
+        return logits[:, self.classes]
+
+
+@dataclass(frozen=True)
+class ModelRecord:
+    """What a run's manifest says of a model.
+
+    Attributes:
+        model: canonical printed name, with layer placement.
+        family: ``deit``, ``twicing``, ..., ``timm`` or ``user``.
+        checkpoint: path as given, ``pretrained``, ``random:SEED`` or ``user code``.
+        checkpoint_sha256: hash of the file; empty where there is none.
+        weights: ``plain`` or ``ema``; empty where that does not apply.
+        weights_sha256: hash of the tensors that were loaded.
+        notes: sentences a reader must know (key used, position embedding resampled, ...).
+        flags: short marks that stay on every number (``random-weights``, ``arch-override``, ...).
+    """
+
+    model: str
+    family: str = "user"
+    checkpoint: str = "user code"
+    checkpoint_sha256: str = ""
+    weights: str = ""
+    weights_sha256: str = ""
+    notes: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Classifier(nn.Module):
+    """Frozen network in eval mode: pixels (N, 3, H, W) in [0, 1] -> logits (N, K).
+
+    Args:
+        network: maps normalised input (or pixels, with ``normalize=False``) to logits.
+        preprocessing: how photographs become pixels; its mean and std become a layer here.
+        record: what is to be written about the model.
+        classes: keep these logits only (ImageNet-A and -R).
+        normalize: False where the network takes pixels itself.
+
+    Raises:
+        UserError: from `forward`, where the network returns something other than (N, K) logits.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        preprocessing: Preprocessing,
+        record: ModelRecord,
+        *,
+        classes: Sequence[int] | None = None,
+        normalize: bool = True,
+    ) -> None:
+        super().__init__()
+        self.normalize = Normalize(preprocessing.mean, preprocessing.std) if normalize else None
+        self.network = network
+        self.select = Select(classes) if classes is not None else None
+        self.preprocessing = preprocessing
+        self.record = record
+        self.eval().requires_grad_(False)
+
+    @property
+    def std(self) -> Tensor:
+        """(3,) standard deviations of the normalisation; ones where the network takes pixels."""
+        return torch.ones(3) if self.normalize is None else self.normalize.std.flatten()
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """Pixels (N, 3, H, W) in [0, 1] to logits (N, K)."""
+        x = pixels if self.normalize is None else self.normalize(pixels)
+        logits = self.network(x)
+        if not isinstance(logits, Tensor) or logits.ndim != 2 or len(logits) != len(pixels):
+            raise UserError(
+                f"{self.record.model} returned {_describe(logits)}; "
+                f"a classifier must return one tensor of logits ({len(pixels)}, classes)"
+            )
+        return logits if self.select is None else self.select(logits)
+
+
+def _describe(value: object) -> str:
+    if isinstance(value, Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, dict):
+        return f"a dict with keys {', '.join(map(str, value))}"
+    if isinstance(value, (tuple, list)):
+        return f"a {type(value).__name__} of {len(value)} things"
+    return f"a {type(value).__name__}"

@@ -1,0 +1,15 @@
+"""The two kinds of failure that are not bugs."""
+
+
+class UserError(Exception):
+    """A mistake of the caller: one line saying what was asked, what is wrong, what would be right.
+
+    The command line prints the line and exits with status 1.
+    """
+
+
+class BrokenAttackError(Exception):
+    """An attack returned something that must not be scored (NaN, outside its ball, a wrong shape).
+
+    The runner turns it into an error row; it never counts as a robust image.
+    """

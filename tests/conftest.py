@@ -1,0 +1,25 @@
+"""Fixtures that every test folder uses."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The reference material beside the checkout; a test that asks for it is skipped without it."""
+    if not SHARED.is_dir():
+        pytest.skip(f"the reference material {SHARED.name}/ is not beside this checkout")
+    return SHARED
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What uses the `shared` fixture carries its mark; CUDA tests say why they are skipped."""
+    for item in items:
+        if "shared" in getattr(item, "fixturenames", ()):
+            item.add_marker("shared")
+        if item.get_closest_marker("cuda") and not torch.cuda.is_available():
+            item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
