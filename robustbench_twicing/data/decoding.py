@@ -1,0 +1,163 @@
+"""From an image file to 8-bit RGB, or to an error that says what the file is instead."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageFile
+
+from ..errors import UserError
+
+FORMATS = ("JPEG", "PNG", "BMP", "PPM", "TIFF", "WEBP", "GIF", "MPO")
+"""What may be decoded. Others (EPS among them, for which Pillow runs a program) are refused."""
+LARGEST_IMAGE = 89_478_485
+"""Pixels; Pillow's own limit for a likely decompression bomb."""
+LONGEST_STRIP = 200
+"""Long side over short side; beyond it resizing the short side would exhaust the memory."""
+
+_OTHER_CONTENT = (
+    (b"version https://git-lfs", "is a Git LFS pointer, not the image itself"),
+    (b"/annex/objects/", "is a git-annex pointer, not the image itself"),
+    (b"<!doctype html", "is an HTML page"),
+    (b"<html", "is an HTML page"),
+    (b"<?xml", "is an XML document"),
+    (b"{", "is text, not an image"),
+    (b"pk\x03\x04", "is a zip archive"),
+    (b"\x1f\x8b", "is gzip-compressed"),
+)
+
+
+class BadImageError(UserError):
+    """An image file that cannot be decoded.
+
+    Attributes:
+        path: the file.
+        what: what is wrong with it, like ``is empty (0 bytes)``.
+    """
+
+    def __init__(self, path: Path | str, what: str) -> None:
+        super().__init__(
+            f"{path} {what}; put the original image in its place or take the file away"
+        )
+        self.path = Path(path)
+        self.what = what
+
+    def __reduce__(self) -> tuple[type[BadImageError], tuple[Path, str]]:
+        return type(self), (self.path, self.what)
+
+
+def read_bytes(path: Path) -> bytes:
+    """A file's content; what the system refuses to read is not the image's fault.
+
+    Raises:
+        UserError: missing, not readable, or the disk failed.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def read_rgb(path: Path) -> Image.Image:
+    """Decode one file to 8-bit RGB, as torchvision's ImageFolder does.
+
+    EXIF orientation and colour profiles are not applied, alpha is dropped, JPEGs are decoded at
+    full size (no draft mode). One thing differs: 16-bit grey is scaled to 8 bits, where a plain
+    ``convert("RGB")`` would turn everything above 255 white.
+
+    Raises:
+        BadImageError: not an image, damaged, truncated, or unreasonably large.
+        UserError: the system cannot read the file.
+    """
+    content = read_bytes(path)
+    image = open_header(path, content)
+    lenient = ImageFile.LOAD_TRUNCATED_IMAGES
+    ImageFile.LOAD_TRUNCATED_IMAGES = False
+    try:
+        image.load()
+        return to_rgb(path, image)
+    except BadImageError:
+        raise
+    except Exception as error:  # Pillow's decoders raise anything on damaged bytes
+        what = f"is a truncated or damaged {image.format} ({_one_line(error)})"
+        raise BadImageError(path, what) from error
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = lenient
+
+
+def open_header(path: Path, content: bytes | None = None) -> Image.Image:
+    """Read an image's header: size, mode, format; no pixels.
+
+    Args:
+        path: the file.
+        content: its bytes, where they are at hand; otherwise only its beginning is read.
+
+    Raises:
+        BadImageError: not an image, or unreasonably large.
+        UserError: the system cannot read the file.
+    """
+    stream = io.BytesIO(content) if content is not None else _open(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            image = Image.open(stream, formats=FORMATS)
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        stream.close()
+        raise BadImageError(path, f"has more than {LARGEST_IMAGE:,} pixels") from error
+    except Exception as error:  # Pillow's decoders raise anything on damaged bytes
+        stream.seek(0)
+        start = stream.read(4096)
+        stream.close()
+        raise BadImageError(path, _describe(start)) from error
+    width, height = image.size
+    if width * height > LARGEST_IMAGE or max(width, height) > LONGEST_STRIP * min(width, height):
+        image.close()
+        raise BadImageError(path, f"is {width} x {height} pixels, which no photograph is")
+    return image
+
+
+def to_rgb(path: Path, image: Image.Image) -> Image.Image:
+    """A decoded image of any mode as 8-bit RGB.
+
+    Raises:
+        BadImageError: 32-bit grey, whose range nothing tells.
+    """
+    if image.mode.startswith("I;16") or (image.mode == "I" and image.format == "PNG"):
+        grey = np.asarray(image).astype(np.uint32)
+        return Image.fromarray(((grey + 128) // 257).astype(np.uint8)).convert("RGB")
+    if image.mode in ("I", "F"):
+        raise BadImageError(path, f"has 32-bit grey values (mode {image.mode}) of unknown range")
+    if image.mode == "P":
+        image.info.pop("transparency", None)
+    return image.convert("RGB")
+
+
+def _open(path: Path) -> io.BufferedReader:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _describe(start: bytes) -> str:
+    """What a file is that is not an image, from its first bytes."""
+    if not start:
+        return "is empty (0 bytes)"
+    if not start.strip(b"\0"):
+        return "holds nothing but zero bytes (an unfinished download?)"
+    text = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    for beginning, what in _OTHER_CONTENT:
+        if text.startswith(beginning):
+            return what
+    if start.startswith((b"\xff\xd8", b"\x89PNG", b"BM", b"II*\0", b"MM\0*", b"RIFF", b"GIF8")):
+        return "is an image whose header is damaged or cut off"
+    if all(byte in b"\t\r\n" or 32 <= byte < 127 for byte in start):
+        return "is text, not an image"
+    return "is not an image that can be read here"
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:160]
