@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..errors import UserError
+from .class_list import OwnClasses
 from .imagenet import NUM_CLASSES, SUBSETS, WNID, wnid_to_index, wnids
 from .scanning import Found, Listing, count, name_some
 
@@ -22,21 +23,9 @@ class Labelled:
 
     images: tuple[Found, ...]
     labels: tuple[int, ...]
-    num_classes: int
+    num_classes: int | None
     labelling: str
     notes: tuple[str, ...] = ()
-
-
-class OwnClasses(NamedTuple):
-    """A user's class list: name to index, and the file it came from."""
-
-    indices: Mapping[str, int]
-    source: str
-
-    @property
-    def num_classes(self) -> int:
-        """Length of the label space, gaps included."""
-        return max(self.indices.values()) + 1
 
 
 def label_by_folder(listing: Listing, classes: OwnClasses | None = None) -> Labelled:
@@ -84,7 +73,7 @@ def _by_number(listing: Listing) -> Labelled:
             f"{listing.root}: folders {twice[0]} and {numbers[int(twice[0])]} are one number; "
             "numbered folders are 0 to 999, each once"
         )
-    check_range(numbers, str(listing.root), "folders")
+    check_range(set(numbers), str(listing.root), "folders")
     if set(numbers) == set(range(200)):
         raise UserError(
             f"{listing.root}: 200 folders numbered 0 to 199 look like positions within a subset "
@@ -106,7 +95,11 @@ def _by_own_classes(listing: Listing, classes: OwnClasses) -> Labelled:
 
 
 def _labelled(
-    listing: Listing, labels: tuple[int, ...], num_classes: int, labelling: str, notes: list[str]
+    listing: Listing,
+    labels: tuple[int, ...],
+    num_classes: int | None,
+    labelling: str,
+    notes: list[str],
 ) -> Labelled:
     if listing.empty:
         notes.append(
@@ -160,7 +153,7 @@ def _outside(listing: Listing, outside: list[str], wanted: str) -> str:
     )
 
 
-def check_range(indices: Mapping[int, str] | set[int], where: str, what: str) -> None:
+def check_range(indices: set[int], where: str, what: str) -> None:
     """Refuse class indices outside 0..999.
 
     Raises:

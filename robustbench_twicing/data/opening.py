@@ -1,64 +1,95 @@
 """One door to all data: a folder, an array file, or foolbox's samples."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import UserError
+from .arrays import open_arrays
 from .class_folders import Labelled, label_by_folder
+from .class_list import OwnClasses, read_classes
 from .dataset import Dataset
 from .files import FileImages
+from .label_file import read_label_file
+from .labels_to_images import label_by_file
 from .samples import SAMPLES, open_samples
-from .scanning import IMAGE_ENDINGS, Listing, name_some, scan
+from .scanning import IMAGE_ENDINGS, Listing, count, name_some, scan
+
+ARRAY_ENDINGS = (".npz", ".npy")
+RIGHT_FORM = f"right are a folder of images, an array file (.npz, .npy) or {SAMPLES}"
+StrPath = str | os.PathLike[str]
 
 
 def open_dataset(
-    spec: str | os.PathLike[str],
+    spec: StrPath,
     *,
-    labels: str | os.PathLike[str] | None = None,
-    classes: str | os.PathLike[str] | None = None,
+    labels: StrPath | None = None,
+    classes: StrPath | None = None,
     limit: int | None = None,
     seed: int = 0,
 ) -> Dataset:
     """Open labelled images; nothing is decoded yet.
 
+    A folder's images are labelled by their class folders (wnids, or class indices 0 to 999; an
+    image belongs to the nearest class folder above it), by ``labels``, or by ``classes``.
+    Hidden files are ignored, links are followed.
+
     Args:
-        spec: a folder, or ``samples:imagenet``.
-        labels: label file of a folder without class folders.
-        classes: list of own classes: a text file, one name a line, or JSON name -> index.
-        limit: keep this many images, spread over the classes.
+        spec: a folder; ``.npz`` with ``images`` and ``labels``; ``.npy`` with images, and
+            ``labels`` another; a folder of ``images.npy`` and ``labels.npy``; or
+            ``samples:imagenet``.
+        labels: label file: CSV (file, wnid or index) or lines of a name and a label.
+        classes: own classes: a text file, one folder name a line, or JSON name -> index.
+        limit: keep this many images, spread over the classes (see `limit_dataset`).
         seed: of that choice.
 
     Raises:
         UserError: nothing there, no images, or labels that cannot be trusted.
     """
-    if labels is not None or classes is not None:
-        raise NotImplementedError("label files and class lists")
-    dataset = _open(os.fspath(spec))
+    own = read_classes(_absolute(classes)) if classes is not None else None
+    dataset = _open(os.fspath(spec), _absolute(labels) if labels is not None else None, own)
     if limit is None:
         return dataset
-    from .limit import limit_dataset
+    from .limit import limit_dataset  # seeds need torch, which opening alone does not
 
     return limit_dataset(dataset, limit, seed=seed)
 
 
-def _open(spec: str) -> Dataset:
-    if spec == SAMPLES:
+def _open(spec: str, labels: Path | None, classes: OwnClasses | None) -> Dataset:
+    if spec.startswith("samples:"):
+        if spec != SAMPLES:
+            raise UserError(f"no samples are called {spec!r}; there is {SAMPLES}")
+        if labels is not None or classes is not None:
+            raise UserError(f"{SAMPLES} has labels of its own; leave --labels and --classes out")
         return open_samples()
-    root = Path(os.path.abspath(Path(spec).expanduser()))  # noqa: PTH100 - keeps a link's name
-    if not root.exists():
-        raise UserError(
-            f"no data at {root}; right would be a folder of images, an array file (.npz, .npy) "
-            f"or {SAMPLES}"
-        )
-    return _open_folder(root)
+    path = _absolute(spec)
+    if path.is_dir():
+        return _open_folder(path, labels, classes)
+    if not path.exists():
+        raise UserError(f"no data at {path}; {RIGHT_FORM}")
+    if path.suffix.lower() not in ARRAY_ENDINGS:
+        raise UserError(f"{path} is a single file; {RIGHT_FORM}{_unpack(path)}")
+    return open_arrays(path, labels, classes)
 
 
-def _open_folder(root: Path) -> Dataset:
+def _open_folder(root: Path, labels: Path | None, classes: OwnClasses | None) -> Dataset:
     listing = scan(root)
+    images, array_labels = root / "images.npy", root / "labels.npy"
+    if images.is_file() and labels is None:
+        if listing.images:
+            raise UserError(
+                f"{root} holds images.npy and {count(len(listing.images), 'image file')}; point at "
+                "one of them: images.npy with --labels labels.npy, or the image folder"
+            )
+        return open_arrays(images, array_labels, classes, name=root.name)
     if not listing.images:
         raise UserError(_no_images(listing))
-    labelled = label_by_folder(listing)
-    return _files_dataset(listing, labelled)
+    if labels is None:
+        return _files_dataset(listing, label_by_folder(listing, classes))
+    lines = read_label_file(labels, classes)
+    others = tuple(item for item in listing.others if root / item.id != labels)
+    listing = replace(listing, others=others)
+    return _files_dataset(listing, label_by_file(listing, lines, str(labels), classes))
 
 
 def _files_dataset(listing: Listing, labelled: Labelled) -> Dataset:
@@ -70,10 +101,20 @@ def _files_dataset(listing: Listing, labelled: Labelled) -> Dataset:
         num_classes=labelled.num_classes,
         labelling=labelled.labelling,
         notes=labelled.notes,
-        skipped=listing.others,
+        skipped=listing.skipped,
     )
+
+
+def _absolute(path: StrPath) -> Path:
+    """An absolute path in which links keep their names: a data set is called what it was given."""
+    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - resolve() follows links
 
 
 def _no_images(listing: Listing) -> str:
     seen = f"; seen: {name_some(item.id for item in listing.others)}" if listing.others else ""
     return f"{listing.root} holds no images ({', '.join(sorted(IMAGE_ENDINGS))}){seen}"
+
+
+def _unpack(path: Path) -> str:
+    packed = path.suffix.lower() in (".tar", ".zip", ".gz", ".tgz", ".7z")
+    return "; unpack the archive first" if packed else ""

@@ -17,6 +17,12 @@ IMAGE_ENDINGS = frozenset(
 _BESIDE_THE_POINT = frozenset({"__MACOSX", "Thumbs.db", "desktop.ini"})
 
 
+_DOCUMENTS = frozenset(
+    {".txt", ".md", ".csv", ".tsv", ".json", ".xml", ".yaml", ".yml", ".html", ".pdf", ".py"}
+    | {".sh", ".log", ".npy", ".npz", ".mat", ".zip", ".tar", ".gz", ".tgz", ".db"}
+)
+
+
 class Found(NamedTuple):
     """An image file: posix path relative to the root, where it is, size in bytes."""
 
@@ -40,6 +46,16 @@ class Listing:
     images: tuple[Found, ...]
     others: tuple[Skipped, ...]
     empty: tuple[str, ...]
+
+    @property
+    def documents(self) -> tuple[Skipped, ...]:
+        """Texts and archives beside the class folders (README.txt); no images went missing."""
+        return tuple(item for item in self.others if _is_document(item.id))
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """The other files that are left out."""
+        return tuple(item for item in self.others if not _is_document(item.id))
 
 
 def scan(root: Path) -> Listing:
@@ -113,6 +129,10 @@ def _file(entry: os.DirEntry[str]) -> int | str:
     except OSError as error:
         raise UserError(f"{entry.path} cannot be read: {error.strerror}") from error
     return facts.st_size if stat.S_ISREG(facts.st_mode) else "not a regular file"
+
+
+def _is_document(name: str) -> bool:
+    return "/" not in name and Path(name).suffix.lower() in _DOCUMENTS
 
 
 def _printable(name: str) -> str:

@@ -1,0 +1,172 @@
+"""Images in numpy files: one ``.npz`` with images and labels, or a pair of ``.npy``."""
+
+import hashlib
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from ..errors import UserError
+from ..preprocessing import Preprocessing
+from .class_list import OwnClasses
+from .dataset import Dataset, Pixels
+from .imagenet import NUM_CLASSES
+
+IMAGE_KEYS = ("images", "x", "x_test")
+LABEL_KEYS = ("labels", "y", "y_test")
+RIGHT_FORM = "right are uint8 images (N, H, W, 3), (N, 3, H, W) or grey (N, H, W), and N labels"
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayImages:
+    """Rows of one array.
+
+    Attributes:
+        array: uint8 (N, H, W, 3) or grey (N, H, W, 1).
+        rows: which of its N images these are.
+    """
+
+    array: Pixels
+    rows: Sequence[int]
+
+    def pixels(self, index: int, preprocessing: Preprocessing) -> Pixels:
+        """An image of the crop's size as it is, any other resized and cropped like a photograph.
+
+        Returns:
+            uint8 (crop, crop, 3); grey is repeated three times.
+        """
+        image = self._rgb(index)
+        if image.shape[:2] == (preprocessing.crop, preprocessing.crop):
+            return image
+        return preprocessing.pixels(Image.fromarray(image))
+
+    def signature(self, index: int) -> str:
+        """SHA-256 over shape and pixels."""
+        image = np.ascontiguousarray(self.array[self.rows[index]])
+        return hashlib.sha256(repr(image.shape).encode() + image.tobytes()).hexdigest()
+
+    def select(self, indices: Sequence[int]) -> Self:
+        """The images at these positions, in this order; the array is shared."""
+        return type(self)(self.array, tuple(self.rows[index] for index in indices))
+
+    def _rgb(self, index: int) -> Pixels:
+        image = self.array[self.rows[index]]
+        return np.array(np.broadcast_to(image, (*image.shape[:2], 3)))
+
+
+def open_arrays(
+    path: Path, labels_path: Path | None, classes: OwnClasses | None, *, name: str = ""
+) -> Dataset:
+    """Open an array file; ids are positions, ``000000``, ``000001``, ...
+
+    Args:
+        path: ``.npz``, or ``.npy`` with the images alone.
+        labels_path: ``.npy`` with the labels; needed where ``path`` does not hold them.
+        classes: own classes; without them the length of the label space is unknown.
+        name: of the data set; the file's name by default.
+
+    Raises:
+        UserError: not arrays, no labels, another dtype or shape, labels out of range.
+    """
+    images, labels = _load_pair(path, labels_path)
+    array = _as_nhwc(images, path)
+    indices = _as_labels(labels, len(array), labels_path or path, classes)
+    height, width = array.shape[1:3]
+    return Dataset(
+        name=name or path.name,
+        ids=tuple(f"{index:06d}" for index in range(len(array))),
+        labels=indices,
+        images=ArrayImages(array, range(len(array))),
+        num_classes=classes.num_classes if classes is not None else None,
+        labelling="class indices in an array",
+        notes=(
+            f"array images are {width} x {height} pixels: taken as they are by a model of that "
+            "input size, otherwise resized and cropped like photographs",
+        ),
+    )
+
+
+def _load_pair(path: Path, labels_path: Path | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    content = _load(path)
+    if isinstance(content, np.ndarray):
+        if labels_path is None:
+            raise UserError(f"{path} holds images without labels; give --labels labels.npy")
+        return content, _load_labels(labels_path)
+    with content:
+        images = _member(content, IMAGE_KEYS, path)
+        if labels_path is None:
+            return images, _member(content, LABEL_KEYS, path)
+        if any(key in content for key in LABEL_KEYS):
+            raise UserError(f"{path} has labels of its own; leave --labels {labels_path} out")
+        return images, _load_labels(labels_path)
+
+
+def _load_labels(path: Path) -> NDArray[Any]:
+    content = _load(path)
+    if isinstance(content, np.ndarray):
+        return content
+    with content:
+        return _member(content, LABEL_KEYS, path)
+
+
+def _load(path: Path) -> Any:
+    """An array (memory-mapped) or an open ``.npz``; nothing pickled is ever loaded."""
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise UserError(f"{path} is not a numpy file of plain numbers ({error})") from error
+
+
+def _member(content: Any, keys: Sequence[str], path: Path) -> NDArray[Any]:
+    key = next((key for key in keys if key in content), None)
+    if key is None:
+        raise UserError(
+            f"{path} has no array called {keys[0]!r} (nor {' or '.join(keys[1:])}), "
+            f"but {', '.join(content.files) or 'nothing'}"
+        )
+    try:
+        member: NDArray[Any] = content[key]
+    except (ValueError, EOFError, zipfile.BadZipFile, OSError) as error:
+        raise UserError(f"{path}: {key!r} is not an array of plain numbers ({error})") from error
+    return member
+
+
+def _as_nhwc(images: NDArray[Any], path: Path) -> Pixels:
+    shape = images.shape
+    if images.dtype != np.uint8:
+        raise UserError(f"{path} holds images of {images.dtype}; {RIGHT_FORM}")
+    if images.ndim == 3:
+        images = images[..., np.newaxis]
+    elif images.ndim == 4 and shape[1] in (1, 3) and shape[3] not in (1, 3):
+        images = images.transpose(0, 2, 3, 1)
+    elif images.ndim == 4 and shape[1] in (1, 3):
+        raise UserError(f"{path}: shape {shape} may be NCHW or NHWC; {RIGHT_FORM}")
+    if images.ndim != 4 or images.shape[3] not in (1, 3) or 0 in images.shape:
+        raise UserError(f"{path} holds an array of shape {shape}; {RIGHT_FORM}")
+    return images
+
+
+def _as_labels(
+    labels: NDArray[Any], images: int, path: Path, classes: OwnClasses | None
+) -> tuple[int, ...]:
+    if labels.shape not in ((images,), (images, 1)) or labels.dtype.kind not in "iu":
+        raise UserError(
+            f"{path} holds labels of shape {labels.shape} and {labels.dtype} for {images} images; "
+            "right are whole numbers, one per image"
+        )
+    indices = tuple(int(label) for label in labels.ravel())
+    limit = classes.num_classes if classes is not None else None
+    if min(indices) > 0 and max(indices) == NUM_CLASSES and limit is None:
+        raise UserError(f"{path}: labels go from {min(indices)} to 1000; classes count from 0")
+    wrong = min(indices) if min(indices) < 0 else max(indices)
+    if wrong < 0 or (limit is not None and wrong >= limit):
+        end = f"to {limit - 1} ({limit} classes)" if limit is not None else "and up"
+        raise UserError(f"{path}: label {wrong} is not a class; they are 0 {end}")
+    return indices
