@@ -1,0 +1,50 @@
+"""Softmax averages of values, once or twice; shared by every family.
+
+A is the softmax over keys of q k^T / sqrt(d). Explicit forms A (B, h, N, N); the fused kernel never
+does. There is no attention dropout: the networks are for evaluation.
+"""
+
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from .sizes import AttentionForm
+
+
+def weights(q: Tensor, k: Tensor) -> Tensor:
+    """A itself: (B, h, N, d) queries and keys to (B, h, N, N), rows summing to one."""
+    # Scaling q costs N d products, scaling the scores N N of them.
+    scale: float = q.shape[-1] ** -0.5
+    return (q * scale @ k.transpose(-2, -1)).softmax(dim=-1)
+
+
+def average(q: Tensor, k: Tensor, v: Tensor, *, fused: bool) -> Tensor:
+    """A v for tensors (B, h, N, d)."""
+    if fused:
+        return scaled_dot_product_attention(q, k, v)
+    return weights(q, k) @ v
+
+
+def average_twice(q: Tensor, k: Tensor, v: Tensor, *, fused: bool) -> Tensor:
+    """(2A - A^2) v = A v + A (v - A v), the twicing of arXiv 2503.00687, for (B, h, N, d).
+
+    The residual v - A v is averaged with the same A. Explicit computes A once; fused runs the
+    kernel twice, which costs some time and saves the memory of A.
+    """
+    if fused:
+        once = scaled_dot_product_attention(q, k, v)
+        return once + scaled_dot_product_attention(q, k, v - once)
+    a = weights(q, k)
+    once = a @ v
+    return once + a @ (v - once)
+
+
+def set_attention(network: nn.Module, form: AttentionForm) -> None:
+    """Choose the form in every layer that has the choice; ``auto`` leaves each layer's own.
+
+    timm's layers and ours both keep the choice in an attribute called ``fused_attn``.
+    """
+    if form == "auto":
+        return
+    for module in network.modules():
+        if hasattr(module, "fused_attn"):
+            module.fused_attn = form == "fused"  # type: ignore[assignment]

@@ -1,0 +1,70 @@
+"""`resolve_model`: from what a user typed to one model."""
+
+from dataclasses import replace
+from difflib import get_close_matches
+
+from ..errors import UserError
+from .placement import format_placement, parse_placement, split_placement
+from .spec import ModelSpec
+from .table import ALIASES, MODELS
+
+TIMM_PREFIX = "timm:"
+
+
+def resolve_model(name: str) -> ModelSpec:
+    """Find a model by name.
+
+    Args:
+        name: a name of ours or an alias, with a layer placement like ``[10-12]`` where the model is
+            twicing; ``timm:NAME``; or a bare name of timm's that is not ours.
+
+    Returns:
+        The model's spec under its canonical name; ``sizes["layers"]`` holds 0-based indices where
+        not all layers are twicing.
+
+    Raises:
+        UserError: an unknown name, or a placement that does not fit the model.
+    """
+    model, placement = split_placement(name)
+    spec = _find(model)
+    if placement is None:
+        return spec
+    if not spec.twicing:
+        raise UserError(
+            f"{name!r} places twicing layers, but {spec.name} has none; "
+            "leave the brackets out or name a twicing model"
+        )
+    depth = spec.sizes["depth"]
+    layers = parse_placement(placement, depth)
+    if len(layers) == depth:
+        return spec
+    return replace(
+        spec,
+        name=spec.name + format_placement(layers),
+        sizes={**spec.sizes, "layers": layers},
+    )
+
+
+def _find(name: str) -> ModelSpec:
+    canonical = ALIASES.get(name, name)
+    if canonical in MODELS:
+        return MODELS[canonical]
+    # Imported here: names of ours are found without waiting for timm.
+    from .timm_models import timm_names, timm_spec
+
+    found = timm_spec(name.removeprefix(TIMM_PREFIX))
+    if found is not None:
+        return found
+    near = _near(name, timm_names())
+    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    raise UserError(
+        f"no model is called {name!r}, here or in timm.{hint} The command `models` lists ours."
+    )
+
+
+def _near(name: str, timm_names: list[str]) -> list[str]:
+    ours = [] if name.startswith(TIMM_PREFIX) else [*MODELS, *ALIASES]
+    near = get_close_matches(name, ours, n=2)
+    bare = name.removeprefix(TIMM_PREFIX)
+    theirs = get_close_matches(bare, [each for each in timm_names if each not in ours], n=2)
+    return [*near, *(TIMM_PREFIX + each for each in theirs)][:3]

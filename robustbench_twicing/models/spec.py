@@ -1,0 +1,34 @@
+"""What the suite knows of a model by its name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..preprocessing import Preprocessing
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """One row of the table of models.
+
+    Attributes:
+        name: canonical printed name, with layer placement where not all layers are twicing.
+        family: first argument of `build_model`.
+        sizes: the keyword arguments of `build_model`.
+        preprocessing: what the papers (or timm) did to photographs for this model.
+        source: where the architecture is described.
+        timm_name: the timm model whose pretrained weights fit; None where timm has none.
+    """
+
+    name: str
+    family: str
+    sizes: Mapping[str, Any]
+    preprocessing: Preprocessing
+    source: str
+    timm_name: str | None = None
+    aliases: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def twicing(self) -> bool:
+        """Whether some layers average twice, so that a layer placement makes sense."""
+        return "twicing" in self.family or bool(self.sizes.get("twicing"))
