@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import torch
@@ -102,6 +103,12 @@ class Classifier(nn.Module):
     def std(self) -> Tensor:
         """(3,) standard deviations of the normalisation; ones where the network takes pixels."""
         return torch.ones(3) if self.normalize is None else self.normalize.std.flatten()
+
+    @property
+    def device(self) -> torch.device:
+        """Where the network's tensors are; the CPU for a network without any."""
+        tensors = chain(self.network.parameters(), self.network.buffers())
+        return next((tensor.device for tensor in tensors), torch.device("cpu"))
 
     def forward(self, pixels: Tensor) -> Tensor:
         """Pixels (N, 3, H, W) in [0, 1] to logits (N, K)."""

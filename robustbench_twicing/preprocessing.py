@@ -45,8 +45,6 @@ class Preprocessing:
                 f"no interpolation is called {self.interpolation!r}; "
                 f"known: {', '.join(INTERPOLATIONS)}"
             )
-        if len(self.mean) != 3 or len(self.std) != 3:
-            raise UserError("mean and std are three numbers each, like 0.485,0.456,0.406")
         if not all(np.isfinite([*self.mean, *self.std])) or min(self.std) <= 0:
             raise UserError(f"std {self.std} must be positive, mean and std finite")
 

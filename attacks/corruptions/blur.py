@@ -1,0 +1,98 @@
+"""Blur: defocus, motion, zoom, and (extra) Gaussian; glass_blur has its own file."""
+
+from functools import lru_cache
+
+import numpy as np
+import torch
+from numpy.random import RandomState
+from numpy.typing import NDArray
+from scipy import fft
+from scipy.ndimage import gaussian_filter
+
+from .pixels import Pixels, over_channels, to_bytes, to_unit
+from .severity import Levels, at
+from .trail import motion_trail
+from .zoom import zoom_middle
+
+GAUSSIAN_BLUR: Levels = {"sigma": (1, 2, 3, 4, 6)}
+DEFOCUS_BLUR: Levels = {"radius": (3, 4, 6, 8, 10), "alias_sigma": (0.1, 0.5, 0.5, 0.5, 0.5)}
+MOTION_BLUR: Levels = {"radius": (10, 15, 15, 15, 20), "sigma": (3, 5, 8, 12, 15)}
+ZOOM_BLUR: Levels = {
+    "step": (0.01, 0.01, 0.02, 0.02, 0.03),
+    "stop_exclusive": (1.11, 1.16, 1.21, 1.26, 1.31),
+}
+
+
+def gaussian(x: NDArray[np.float64], sigma: float) -> NDArray[np.float64]:
+    """Blur (H, W) or (H, W, C) over H and W; cut at 4 sigma, the edge pixel repeats."""
+    spread = (sigma, sigma, 0)[: x.ndim]
+    blurred: NDArray[np.float64] = gaussian_filter(x, spread, mode="nearest", truncate=4)
+    return blurred
+
+
+def gaussian_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
+    """Blur with a Gaussian. Draws nothing."""
+    return to_bytes(gaussian(to_unit(image), at(GAUSSIAN_BLUR, severity)["sigma"]))
+
+
+def motion_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
+    """Smear along a direction near the horizontal.
+
+    Draws: the angle, uniform in [-45, 45) degrees.
+    """
+    levels = at(MOTION_BLUR, severity)
+    return motion_trail(image, levels["radius"], levels["sigma"], angle=rng.uniform(-45, 45))
+
+
+def zoom_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
+    """Average the image with enlargements of its middle. Draws nothing.
+
+    The factors start at 1, so the image itself counts twice. `arange` is meant: at severity 1
+    floating point lets it reach 1.11, as it did in the original.
+    """
+    levels = at(ZOOM_BLUR, severity)
+    factors = np.arange(1, levels["stop_exclusive"], levels["step"]).tolist()
+    unit = np.divide(image, 255, dtype=np.float32).reshape(*image.shape[:2], -1)
+    x = torch.from_numpy(unit)[None].permute(0, 3, 1, 2)
+    total = x + x
+    for factor in factors[1:]:
+        total += zoom_middle(x, factor)
+    total /= len(factors) + 1
+    return to_bytes(total.permute(0, 2, 3, 1).numpy().reshape(image.shape))
+
+
+def defocus_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
+    """Convolve with a disk whose rim is smoothed. Draws nothing."""
+    levels = at(DEFOCUS_BLUR, severity)
+    kernel = _disk(levels["radius"], levels["alias_sigma"])
+    reach = len(kernel) // 2
+    margin = [(reach, reach)] * 2 + [(0, 0)] * (image.ndim - 2)
+    padded = np.pad(image, margin, mode="reflect") / 255.0
+    size = [fft.next_fast_len(side, real=True) for side in padded.shape[:2]]
+    spectrum = fft.rfft2(padded, s=size, axes=(0, 1))
+    spectrum *= over_channels(_disk_spectrum(levels["radius"], levels["alias_sigma"], *size), image)
+    blurred = fft.irfft2(spectrum, s=size, axes=(0, 1), overwrite_x=True)
+    height, width = image.shape[:2]
+    return to_bytes(blurred[2 * reach : 2 * reach + height, 2 * reach : 2 * reach + width])
+
+
+@lru_cache(maxsize=5)
+def _disk(radius: float, alias_sigma: float) -> NDArray[np.float64]:
+    """A disk of sum 1 on a square grid, smoothed by a small Gaussian window."""
+    reach, window = (8, 1) if radius <= 8 else (int(radius), 2)
+    steps = np.arange(-reach, reach + 1)
+    disk = (steps[:, None] ** 2 + steps**2 <= radius**2).astype(np.float64)
+    disk /= disk.sum()
+    smooth = np.exp(-(np.arange(-window, window + 1) ** 2) / (2 * alias_sigma**2))
+    smooth /= smooth.sum()
+    padded = np.pad(disk, window, mode="reflect")
+    rows = sum(w * padded[i : i + len(disk)] for i, w in enumerate(smooth))
+    return sum(w * rows[:, i : i + len(disk)] for i, w in enumerate(smooth))
+
+
+@lru_cache(maxsize=10)
+def _disk_spectrum(
+    radius: float, alias_sigma: float, height: int, width: int
+) -> NDArray[np.complex128]:
+    """The disk's spectrum on a grid of height x width; it depends on nothing else."""
+    return fft.rfft2(_disk(radius, alias_sigma), s=(height, width))

@@ -1,0 +1,84 @@
+"""Projected gradient descent."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from torch import Tensor, nn
+
+from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.gradient import eval_mode, input_gradient
+from robustbench_twicing.seeds import Generators, uniform_like
+from robustbench_twicing.threat import PIXEL, ThreatModel, ball
+
+STEPS = 20
+REL_STEP = 0.15
+"""Step size as a share of the budget (the Twicing paper's "step size of 0.15")."""
+
+
+def pgd(
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    *,
+    eps: float,
+    threat: ThreatModel = PIXEL,
+    steps: int = STEPS,
+    rel_step: float = REL_STEP,
+    random_start: bool = True,
+    generator: Generators | None = None,
+) -> Tensor:
+    """Climb the cross-entropy inside the L-infinity ball (arXiv 1706.06083, section 2.1).
+
+    Args:
+        model: pixels (N, 3, H, W) in [0, 1] to logits (N, K); its mode, buffers and gradients are
+            left as they were.
+        x: clean pixels; not changed.
+        y: true class indices (N,).
+        eps: L-infinity budget.
+        threat: space of the budget and whether to clip to [0, 1].
+        steps: number of gradient steps.
+        rel_step: step size as a share of eps.
+        random_start: start at a uniformly drawn point of the ball instead of at x.
+        generator: one per image, or one for all; needed for a random start.
+
+    Returns:
+        The last iterate (not the best one), shaped like x.
+
+    Raises:
+        ValueError: a random start without a generator.
+    """
+    low, high = ball(x, eps, threat)
+    x_adv = x.detach().clone()
+    if eps == 0:
+        return x_adv
+    if random_start:
+        if generator is None:
+            raise ValueError("a random start needs a generator; the global one is never used")
+        x_adv = (x_adv + eps * (2 * uniform_like(x, generator) - 1)).clamp(low, high)
+    with eval_mode(model):
+        for _ in range(steps):
+            gradient = input_gradient(model, x_adv, y)
+            x_adv = x_adv.add_(gradient.sign_(), alpha=rel_step * eps).clamp_(low, high)
+    return x_adv
+
+
+def pgd_sweep(
+    batch: AttackBatch,
+    budgets: Sequence[Fraction],
+    *,
+    threat: ThreatModel,
+    settings: Mapping[str, Any],
+) -> Iterator[Tensor]:
+    """PGD at every budget, each with random streams of its own."""
+    for eps in budgets:
+        generator = batch.generators("pgd", settings, eps)
+        yield pgd(
+            batch.model,
+            batch.x,
+            batch.y,
+            eps=float(eps),
+            threat=threat,
+            generator=generator,
+            **settings,
+        )

@@ -1,0 +1,79 @@
+"""What an attack is given: one batch, with everything its budgets can share."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from .budgets import format_budget
+from .gradient import gradient_or_zero
+from .seeds import image_generators
+
+
+class AttackBatch:
+    """A batch of clean images with its model; clean logits and gradient are computed once.
+
+    Args:
+        model: pixels (N, 3, H, W) in [0, 1] to logits (N, K), frozen, in eval mode.
+        x: clean pixels.
+        y: true class indices (N,).
+        images: image ids, which together with the seed choose the random streams.
+        seed: base seed of the run.
+        keep_graph: keep the clean pass's graph, because an attack will ask for its gradient.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        *,
+        images: Sequence[str],
+        seed: int = 0,
+        keep_graph: bool = False,
+    ) -> None:
+        self.model = model
+        self.x = x
+        self.y = y
+        self.images = images
+        self.seed = seed
+        self._keep_graph = keep_graph
+        self._leaf = x.detach().clone().requires_grad_() if keep_graph else x
+
+    @cached_property
+    def _clean_pass(self) -> Tensor:
+        with torch.set_grad_enabled(self._keep_graph):
+            logits: Tensor = self.model(self._leaf)
+        return logits
+
+    @cached_property
+    def logits(self) -> Tensor:
+        """Clean logits (N, K), detached."""
+        return self._clean_pass.detach()
+
+    @cached_property
+    def gradient(self) -> Tensor:
+        """Gradient of the summed cross-entropy of the true labels at the clean images.
+
+        Serves every budget of a single-step attack; the clean pass's own graph is used up, so
+        that scoring and gradient cost one forward pass together.
+        """
+        if not self._keep_graph:
+            raise ValueError("the clean pass kept no graph; create the batch with keep_graph=True")
+        with torch.enable_grad():
+            loss = cross_entropy(self._clean_pass, self.y, reduction="sum")
+        gradient = gradient_or_zero(loss, self._leaf)
+        _ = self.logits  # kept without its graph, whose memory is freed with the next line
+        del self.__dict__["_clean_pass"]
+        return gradient
+
+    def generators(
+        self, attack: str, settings: Mapping[str, object], budget: Fraction, restart: int = 0
+    ) -> list[torch.Generator]:
+        """One fresh generator per image for this attack, its constants, budget and restart."""
+        return image_generators(
+            self.seed, self.images, attack, settings, format_budget(budget), restart
+        )

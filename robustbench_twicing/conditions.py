@@ -1,0 +1,147 @@
+"""Conditions: the things done to the images, each with a stable id."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from .attack_batch import AttackBatch
+from .budgets import format_budget, parse_budget
+from .errors import UserError
+from .threat import PIXEL, ThreatModel
+
+CLEAN = "clean"
+
+
+class Sweep(Protocol):
+    """An attack over the budgets of one batch: yields one adversarial batch per budget, in order.
+
+    What the budgets can share is computed once, inside. ``batch`` gives model, images, labels and
+    random streams.
+    """
+
+    def __call__(
+        self,
+        batch: AttackBatch,
+        budgets: Sequence[Fraction],
+        *,
+        threat: ThreatModel,
+        settings: Mapping[str, Any],
+    ) -> Iterator[Tensor]:
+        """Adversarial pixels (N, 3, H, W) for each budget."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One thing done to the images.
+
+    Attributes:
+        id: stable id, ``clean`` or ``attack@budget``.
+        attack: name of the attack; ``clean`` for none.
+        eps: budget in the threat model's own space; 0 for clean.
+        protocol: name of the protocol the numbers belong to.
+        threat: see `ThreatModel`.
+        settings: the attack's constants, recorded and part of its random streams.
+        sweep: the attack; None for clean. Conditions with one sweep and equal settings are run
+            together.
+        shares_gradient: the sweep uses the gradient at the clean images.
+        passes: images through the network forward and backward, per image, for the cost estimate.
+    """
+
+    id: str
+    attack: str = CLEAN
+    eps: Fraction = Fraction(0)
+    protocol: str = "pixel"
+    threat: ThreatModel = PIXEL
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    sweep: Sweep | None = None
+    shares_gradient: bool = False
+    passes: tuple[int, int] = (1, 0)
+
+
+def condition_id(attack: str, eps: Fraction) -> str:
+    """Canonical id: ``pgd@4/255`` however the budget was written."""
+    return f"{attack}@{format_budget(eps)}"
+
+
+def clean(protocol: str = "pixel") -> Condition:
+    """The unattacked images."""
+    return Condition(CLEAN, protocol=protocol)
+
+
+def sweep_groups(conditions: Sequence[Condition]) -> list[list[Condition]]:
+    """Neighbouring conditions of one attack with the same constants; they run as one sweep."""
+    groups: list[list[Condition]] = []
+    for condition in conditions:
+        last = groups[-1][-1] if groups else None
+        if last is not None and condition.sweep is not None and _same_sweep(last, condition):
+            groups[-1].append(condition)
+        else:
+            groups.append([condition])
+    return groups
+
+
+def _same_sweep(one: Condition, other: Condition) -> bool:
+    return (
+        one.sweep is other.sweep
+        and one.attack == other.attack
+        and one.threat == other.threat
+        and one.settings == other.settings
+    )
+
+
+AttackFunction = Callable[..., Tensor]
+"""``(model, x, y, *, generator) -> x_adv``: pixels in, pixels out, everything else bound."""
+
+
+def from_functions(attacks: Mapping[str, AttackFunction | Condition | None]) -> list[Condition]:
+    """Conditions from a mapping of id to attack function, as the Python API takes them.
+
+    Args:
+        attacks: ``{"clean": None, "pgd@1/255": partial(pgd, eps=1 / 255)}``. The budget in the id
+            is the one the result is checked against.
+
+    Raises:
+        UserError: an id without a readable budget, or two ids of the same condition.
+    """
+    conditions = [_from_function(name, attack) for name, attack in attacks.items()]
+    names = [condition.id for condition in conditions]
+    for name in names:
+        if names.count(name) > 1:
+            raise UserError(f"condition {name!r} is given twice")
+    return conditions
+
+
+def _from_function(name: str, attack: AttackFunction | Condition | None) -> Condition:
+    if isinstance(attack, Condition):
+        return attack
+    if attack is None:
+        if name != CLEAN:
+            raise UserError(f"condition {name!r} has no attack; only {CLEAN!r} needs none")
+        return clean()
+    kind, at, budget = name.partition("@")
+    if not at or not kind:
+        raise UserError(f"condition {name!r} names no budget; write it like myattack@4/255")
+    eps = parse_budget(budget)
+    return Condition(condition_id(kind, eps), kind, eps, sweep=_Single(attack))
+
+
+@dataclass(frozen=True)
+class _Single:
+    """A plain attack function as a sweep of one budget."""
+
+    attack: AttackFunction
+
+    def __call__(
+        self,
+        batch: AttackBatch,
+        budgets: Sequence[Fraction],
+        *,
+        threat: ThreatModel,
+        settings: Mapping[str, Any],
+    ) -> Iterator[Tensor]:
+        for eps in budgets:
+            generator = batch.generators("function", settings, eps)
+            yield self.attack(batch.model, batch.x, batch.y, generator=generator)

@@ -1,0 +1,57 @@
+"""Gradient of the loss with respect to the input, leaving the model as it was found."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+
+@contextmanager
+def eval_mode(model: nn.Module) -> Iterator[None]:
+    """Eval mode inside; afterwards every module has the mode it had.
+
+    In train mode BatchNorm would learn from the attacked images and dropout would make the
+    gradient random.
+    """
+    training = [module for module in model.modules() if module.training]
+    for module in training:
+        module.training = False
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True
+
+
+def input_gradient(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    """Gradient of the cross-entropy with respect to x.
+
+    The loss is summed, not averaged, so that no image's gradient depends on its batch, and only
+    the input's gradient is computed, so that none is left behind on the parameters.
+
+    Args:
+        model: pixels (N, 3, H, W) to logits (N, K).
+        x: pixels; not changed.
+        y: class indices (N,).
+
+    Returns:
+        Gradient, shaped like x.
+    """
+    leaf = x.detach().requires_grad_()
+    with torch.enable_grad():
+        loss = cross_entropy(model(leaf), y, reduction="sum")
+    return gradient_or_zero(loss, leaf)
+
+
+def gradient_or_zero(loss: Tensor, leaf: Tensor) -> Tensor:
+    """Gradient of the loss at the leaf; zeros where the loss does not depend on it at all.
+
+    A model that rounds its input, or ignores it, has no graph to follow; its gradient is zero,
+    which the diagnostics report, and that is not a crash.
+    """
+    if not loss.requires_grad:
+        return torch.zeros_like(leaf)
+    (gradient,) = torch.autograd.grad(loss, leaf, allow_unused=True, materialize_grads=True)
+    return gradient

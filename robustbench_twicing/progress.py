@@ -1,0 +1,31 @@
+"""Progress of long work: what the runner reports, and to whom."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Step(NamedTuple):
+    """Work just finished.
+
+    Attributes:
+        label: the model.
+        condition: the condition; empty for a whole part.
+        images: images finished under all conditions, 0 while a part is under way.
+        units: network passes finished, in forward-pass equivalents.
+    """
+
+    label: str
+    condition: str
+    images: int
+    units: float
+
+
+Report = Callable[[Step], None]
+
+
+def silent(step: Step) -> None:
+    """Report to nobody."""
+
+
+BACKWARD_COST = 2.0
+"""A backward pass in forward passes, for estimates; with respect to the input only it is 1 to 2."""

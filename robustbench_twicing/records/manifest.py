@@ -1,0 +1,96 @@
+"""run.json: everything a reader needs to trust or repeat the numbers."""
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+from ..errors import UserError
+from .schema import SCHEMA_VERSION, check_version
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One model on one data set.
+
+    Attributes:
+        label: name in tables.
+        record: `ModelRecord` as plain values.
+        preprocessing: `Preprocessing` as plain values.
+        dataset: name, source, fingerprint, counts, labelling, skipped files, notes, flags.
+    """
+
+    label: str
+    record: dict[str, Any]
+    preprocessing: dict[str, Any]
+    dataset: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What was asked for; a run folder is continued only with an equal one.
+
+    Attributes:
+        evaluations: what is evaluated, one entry per model and data set.
+        conditions: id, attack, eps (exact fraction), threat model, constants, protocol.
+        protocol: name of the protocol.
+        seed: base seed of every random stream.
+        batch_size: images per batch, which is also the range of one part.
+        on_bad_image: ``stop`` or ``skip``.
+        device: kind of device, ``cpu`` or ``cuda``.
+        precision: number format of attack and score.
+        schema: version of the format.
+    """
+
+    evaluations: tuple[Evaluation, ...]
+    conditions: tuple[dict[str, Any], ...]
+    protocol: str
+    seed: int
+    batch_size: int
+    on_bad_image: str = "stop"
+    device: str = "cpu"
+    precision: str = "float32"
+    schema: int = field(default=SCHEMA_VERSION)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any], where: str) -> Self:
+        """Read it back.
+
+        Raises:
+            UserError: another schema, or not a manifest.
+        """
+        check_version(values.get("schema"), where)
+        wanted = {each.name for each in fields(cls)}
+        if set(values) != wanted:
+            odd = ", ".join(sorted(set(values) ^ wanted))
+            raise UserError(f"{where} is not a manifest of this version: check {odd}")
+        evaluations = tuple(Evaluation(**each) for each in values["evaluations"])
+        conditions = tuple(values["conditions"])
+        return cls(**{**values, "evaluations": evaluations, "conditions": conditions})
+
+
+def first_difference(old: Any, new: Any, path: str = "") -> str | None:
+    """Where two nested plain values differ first, as ``seed: 0 there, 1 asked for``."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            name = f"{path}.{key}" if path else str(key)
+            found = first_difference(old.get(key), new.get(key), name)
+            if found:
+                return found
+        return None
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for index, (one, other) in enumerate(zip(old, new, strict=True)):
+            found = first_difference(one, other, f"{path}[{index}]")
+            if found:
+                return found
+        return None
+    return None if old == new else f"{path}: {_short(old)} there, {_short(new)} asked for"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        return f"{len(value)} entries"
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

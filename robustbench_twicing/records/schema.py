@@ -1,0 +1,56 @@
+"""Columns of a record, and the version that a reader checks."""
+
+from enum import StrEnum
+
+import pyarrow as pa
+
+from ..errors import UserError
+
+SCHEMA_VERSION = 1
+
+
+class Status(StrEnum):
+    """What became of one image under one condition."""
+
+    OK = "ok"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+_NAME = pa.dictionary(pa.int32(), pa.string())
+
+RECORD_SCHEMA = pa.schema(
+    [
+        ("label", _NAME),
+        ("dataset", _NAME),
+        ("protocol", _NAME),
+        ("condition", _NAME),
+        ("index", pa.int32()),  # position in the data set
+        ("image", pa.string()),  # image id
+        ("pixels_sha256", pa.string()),  # of the clean uint8 pixels, first 16 hex digits
+        ("target", pa.int32()),
+        ("clean_prediction", pa.int32()),
+        ("clean_rank", pa.int32()),  # 0: right before the attack
+        ("prediction", pa.int32()),
+        ("rank", pa.int32()),  # 0: top-1 right, below 5: top-5 right
+        ("clean_loss", pa.float64()),
+        ("loss", pa.float64()),
+        ("linf", pa.float64()),  # largest pixel change, in [0, 1]
+        ("status", _NAME),
+        ("message", pa.string()),
+    ]
+)
+"""One row per (label, dataset, protocol, condition, image). Facts only; empty where not scored."""
+
+
+def check_version(found: object, where: str) -> None:
+    """Refuse a file of another schema.
+
+    Raises:
+        UserError: naming both versions and which side is to be updated.
+    """
+    if found == SCHEMA_VERSION:
+        return
+    newer = isinstance(found, int) and found > SCHEMA_VERSION
+    advice = "update robustbench-twicing" if newer else "evaluate again with this version"
+    raise UserError(f"{where}: schema {found!r}, this version reads {SCHEMA_VERSION}; {advice}")

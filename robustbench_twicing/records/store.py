@@ -1,0 +1,195 @@
+"""A run folder: run.json, one environment file per session, and Parquet parts."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..cost import Cost
+from ..errors import UserError
+from .atomic import write_atomically
+from .manifest import Evaluation, Manifest, first_difference
+from .schema import RECORD_SCHEMA, SCHEMA_VERSION, check_version
+
+_META = b"robustbench_twicing"
+
+
+@dataclass(frozen=True)
+class Part:
+    """The records of one range of images of one label, with what they cost.
+
+    Attributes:
+        rows: columns of `RECORD_SCHEMA`.
+        costs: condition id to cost.
+        flags: what happened on the way (``batch-halved``).
+    """
+
+    rows: dict[str, list[Any]]
+    costs: Mapping[str, Cost]
+    flags: tuple[str, ...] = ()
+
+
+class RunFolder:
+    """Parts are whole or absent, and one part is one range of images of one label.
+
+    Args:
+        path: the folder.
+        manifest: what the run is.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest) -> None:
+        self.path = path
+        self.manifest = manifest
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open a folder that exists.
+
+        Raises:
+            UserError: not a run folder, or of another schema.
+        """
+        file = path / "run.json"
+        if not file.is_file():
+            raise UserError(
+                f"{path} is not a run folder: it has no run.json; give the --out of an eval"
+            )
+        try:
+            values = json.loads(file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise UserError(f"{file} is not readable JSON: {error}") from error
+        return cls(path, Manifest.from_dict(values, str(file)))
+
+    @classmethod
+    def create_or_continue(cls, path: Path, manifest: Manifest) -> Self:
+        """Start a run, or continue one that was started with an equal manifest.
+
+        Raises:
+            UserError: the folder holds something else, or a run with other settings (named).
+        """
+        asked = json.loads(json.dumps(manifest.as_dict()))
+        if (path / "run.json").exists():
+            found = cls.open(path)
+            difference = first_difference(json.loads(json.dumps(found.manifest.as_dict())), asked)
+            if difference:
+                raise UserError(
+                    f"{path} was made with other settings ({difference}); use another --out"
+                )
+            return found
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise UserError(f"{path} exists and is not a run folder; use another --out")
+        path.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(asked, indent=1, ensure_ascii=False)
+        write_atomically(path / "run.json", lambda file: _write_text(file, text))
+        return cls(path, manifest)
+
+    def add_session(self, environment: dict[str, Any]) -> None:
+        """Note the machine and versions of a process that works on this run."""
+        text = json.dumps(environment, indent=1, ensure_ascii=False)
+        folder = self.path / "sessions"
+        folder.mkdir(exist_ok=True)
+        name = f"{environment['started'].replace(':', '')}-{environment['pid']}.json"
+        write_atomically(folder / name, lambda file: _write_text(file, text))
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """Every process that worked on this run, in order of start."""
+        files = sorted((self.path / "sessions").glob("*.json"))
+        return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+
+    def part_count(self, evaluation: Evaluation) -> int:
+        """How many parts the records have when complete."""
+        return -(-int(evaluation.dataset["n_images"]) // self.manifest.batch_size)
+
+    def part_path(self, evaluation: Evaluation, part: int) -> Path:
+        """File of a part, whether it is there or not."""
+        label, dataset = folder_name(evaluation.label), folder_name(evaluation.dataset["name"])
+        return self.path / "parts" / label / dataset / f"part-{part:06d}.parquet"
+
+    def missing(self, evaluation: Evaluation) -> list[int]:
+        """Parts that are not there yet."""
+        parts = range(self.part_count(evaluation))
+        return [part for part in parts if not self.part_path(evaluation, part).exists()]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the parts of every evaluation are all there."""
+        return not any(self.missing(evaluation) for evaluation in self.manifest.evaluations)
+
+    def write_part(self, evaluation: Evaluation, part: int, content: Part) -> None:
+        """Write one part: it is there in full or not at all."""
+        meta = {
+            "schema": SCHEMA_VERSION,
+            "costs": {name: asdict(cost) for name, cost in content.costs.items()},
+            "flags": content.flags,
+        }
+        table = pa.table(content.rows, schema=RECORD_SCHEMA)
+        table = table.replace_schema_metadata({_META: json.dumps(meta)})
+        path = self.part_path(evaluation, part)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, lambda file: pq.write_table(table, file, write_page_checksum=True))
+
+    def records(self, evaluation: Evaluation) -> "Records":
+        """The records of an evaluation so far, in order of image, with costs and flags.
+
+        Raises:
+            UserError: a damaged part, or an image counted twice under one condition.
+        """
+        tables, costs, flags = [RECORD_SCHEMA.empty_table()], dict[str, Cost](), dict[str, None]()
+        for part in range(self.part_count(evaluation)):
+            path = self.part_path(evaluation, part)
+            if path.exists():
+                table, meta = _read_part(path)
+                tables.append(table)
+                flags.update(dict.fromkeys(meta["flags"]))
+                for name, cost in meta["costs"].items():
+                    costs.setdefault(name, Cost()).add(Cost(**cost))
+        frame: pd.DataFrame = pa.concat_tables(tables).unify_dictionaries().to_pandas()
+        twice = frame.duplicated(["protocol", "condition", "image"])
+        if twice.any():
+            row = frame[twice].iloc[0]
+            raise UserError(
+                f"{self.path}: image {row['image']} is counted twice under {row['condition']} "
+                f"for {evaluation.label}"
+            )
+        return Records(frame, costs, tuple(flags))
+
+
+class Records(NamedTuple):
+    """Records of one evaluation.
+
+    Attributes:
+        frame: columns of `RECORD_SCHEMA`, one row per condition and image.
+        costs: condition id to cost, summed over parts and processes.
+        flags: what happened on the way (``batch-halved``).
+    """
+
+    frame: pd.DataFrame
+    costs: dict[str, Cost]
+    flags: tuple[str, ...]
+
+
+def _read_part(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    try:
+        table = pq.read_table(path, page_checksum_verification=True)
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path} is damaged ({reason}); delete it and run eval again") from error
+    meta = json.loads((table.schema.metadata or {}).get(_META, b"{}"))
+    check_version(meta.get("schema"), str(path))
+    return table.replace_schema_metadata(None), meta
+
+
+def folder_name(label: str) -> str:
+    """A label as a folder name: readable, and never the same for two labels."""
+    safe = re.sub(r"[^A-Za-z0-9._+\-]", "_", label)[:80].lstrip(".") or "_"
+    return safe if safe == label else f"{safe}-{sha256(label.encode()).hexdigest()[:8]}"
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text + "\n", encoding="utf-8")

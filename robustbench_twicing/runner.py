@@ -1,0 +1,215 @@
+"""The one loop: models, batches, conditions."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from .batches import load_batches
+from .classifier import Classifier
+from .conditions import AttackFunction, Condition, from_functions
+from .data import Dataset, open_dataset
+from .environment import choose_device, describe_environment
+from .errors import UserError
+from .evaluation import Subject, evaluate_batch
+from .progress import Report, Step, silent
+from .records import Evaluation, Manifest, RunFolder
+
+
+@dataclass(frozen=True)
+class Run:
+    """What `evaluate` returns: a run folder, and the way to its records.
+
+    Attributes:
+        folder: the run folder (a temporary one where no ``out`` was given).
+    """
+
+    folder: RunFolder
+    _keep_alive: object = field(default=None, repr=False)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every image was evaluated."""
+        return self.folder.complete
+
+    def records(self) -> pd.DataFrame:
+        """One row per label, data set, condition and image."""
+        evaluations = self.folder.manifest.evaluations
+        return pd.concat([self.folder.records(each).frame for each in evaluations])
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is computed.
+
+    Attributes:
+        seed: base seed of every random stream.
+        batch_size: images per batch; also the range of one part.
+        on_bad_image: ``stop`` at an image that cannot be decoded, or ``skip`` and list it.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        shard: ``(i, n)``: compute parts i-1, i-1+n, ... only.
+    """
+
+    seed: int = 0
+    batch_size: int = 32
+    on_bad_image: str = "stop"
+    device: str = "auto"
+    shard: tuple[int, int] = (1, 1)
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise UserError(f"--batch-size {self.batch_size} is not a positive number of images")
+        if self.on_bad_image not in ("stop", "skip"):
+            raise UserError(f"--on-bad-image {self.on_bad_image!r} is unknown; it is stop or skip")
+        if not 1 <= self.shard[0] <= self.shard[1]:
+            raise UserError(f"--shard {self.shard[0]}/{self.shard[1]} is not I/N with 1 <= I <= N")
+
+
+def evaluate(
+    classifier: Classifier,
+    data: Dataset | str,
+    conditions: Mapping[str, AttackFunction | Condition | None],
+    *,
+    out: str | Path | None = None,
+    seed: int = 0,
+    batch_size: int = 32,
+    label: str | None = None,
+    device: str = "auto",
+    on_bad_image: str = "stop",
+) -> Run:
+    """Evaluate one classifier on one data set under some conditions.
+
+    Args:
+        classifier: from `load_model`, or a `Classifier` around a network of your own.
+        data: a data set, or the name or folder of one.
+        conditions: id to attack, for example
+            ``{"clean": None, "pgd@1/255": partial(pgd, eps=1 / 255)}``. An attack is called as
+            ``attack(model, x, y, generator=generators)`` with one generator per image; the budget
+            in the id is the one its result is checked against.
+        out: run folder; one that exists is continued. None: a temporary one.
+        seed: base seed of every random stream.
+        batch_size: images per batch.
+        label: name in tables; default the model's name.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        on_bad_image: ``stop`` at an image that cannot be decoded, or ``skip`` and list it.
+
+    Raises:
+        UserError: a condition without a budget, a folder of another run, labels that do not fit.
+        BadImageError: an image that cannot be decoded, with its path.
+    """
+    options = Options(seed, batch_size, on_bad_image, device)
+    dataset = open_dataset(data) if isinstance(data, str) else data
+    todo = from_functions(conditions)
+    temporary = tempfile.TemporaryDirectory() if out is None else None
+    folder = Path(temporary.name) / "run" if temporary else Path(str(out))
+    models = {label or classifier.record.model: classifier}
+    run = evaluate_models(models, dataset, todo, out=folder, options=options)
+    return Run(run.folder, temporary)
+
+
+def evaluate_models(
+    models: Mapping[str, Classifier],
+    data: Dataset,
+    conditions: Sequence[Condition],
+    *,
+    out: Path,
+    options: Options,
+    report: Report = silent,
+) -> Run:
+    """Evaluate models, one after the other, into one run folder; parts that are there are kept.
+
+    Args:
+        models: label to classifier.
+        data: the images.
+        conditions: in order; ids unique.
+        out: run folder, new or to be continued.
+        options: see `Options`.
+        report: told of finished work.
+
+    Raises:
+        UserError: as `evaluate`.
+    """
+    if not conditions:
+        raise UserError("no condition is given; name at least one, like clean")
+    device = choose_device(options.device)
+    manifest = make_manifest(models, data, conditions, options, device)
+    folder = RunFolder.create_or_continue(out, manifest)
+    folder.add_session(describe_environment(device))
+    for evaluation, classifier in zip(manifest.evaluations, models.values(), strict=True):
+        home = classifier.device
+        classifier.to(device)
+        subject = Subject(evaluation.label, classifier, data, options.seed, report)
+        parts = [part for part in folder.missing(evaluation) if _in_shard(part, options.shard)]
+        loaded = load_batches(
+            data,
+            classifier.preprocessing,
+            parts,
+            batch_size=options.batch_size,
+            skip_bad=options.on_bad_image == "skip",
+        )
+        for batch in loaded:
+            content = evaluate_batch(subject, batch, conditions, device)
+            folder.write_part(evaluation, batch.part, content)
+            report(Step(subject.label, "", len(batch.indices) + len(batch.unreadable), 0))
+        classifier.to(home)
+    return Run(folder)
+
+
+def make_manifest(
+    models: Mapping[str, Classifier],
+    data: Dataset,
+    conditions: Sequence[Condition],
+    options: Options,
+    device: torch.device,
+) -> Manifest:
+    """What the run is, before anything is computed."""
+    about = describe_data(data)
+    evaluations = tuple(
+        Evaluation(label, asdict(model.record), model.preprocessing.as_dict(), about)
+        for label, model in models.items()
+    )
+    return Manifest(
+        evaluations=evaluations,
+        conditions=tuple(describe_condition(condition) for condition in conditions),
+        protocol=conditions[0].protocol,
+        seed=options.seed,
+        batch_size=options.batch_size,
+        on_bad_image=options.on_bad_image,
+        device=device.type,
+    )
+
+
+def describe_data(data: Dataset) -> dict[str, Any]:
+    """A data set as plain values."""
+    return {
+        "name": data.name,
+        "source": data.source,
+        "n_images": len(data),
+        "fingerprint": data.fingerprint,
+        "labelling": data.labelling,
+        "num_classes": data.num_classes,
+        "notes": list(data.notes),
+        "flags": list(data.flags),
+        "skipped": [each._asdict() for each in data.skipped],
+    }
+
+
+def describe_condition(condition: Condition) -> dict[str, Any]:
+    """A condition as plain values; the budget as an exact fraction."""
+    return {
+        "id": condition.id,
+        "attack": condition.attack,
+        "eps": str(condition.eps),
+        "protocol": condition.protocol,
+        "threat": asdict(condition.threat),
+        "settings": dict(condition.settings),
+    }
+
+
+def _in_shard(part: int, shard: tuple[int, int]) -> bool:
+    number, count = shard
+    return part % count == number - 1
