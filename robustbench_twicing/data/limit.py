@@ -40,7 +40,7 @@ def limit_dataset(dataset: Dataset, size: int, *, seed: int = 0) -> Dataset:
     kept = sorted(index for _, _, index in sorted(ranked)[:size])
     classes = len({dataset.labels[index] for index in kept})
     note = (
-        f"{size} of {len(dataset)} images were evaluated, spread over {classes} "
+        f"{size} of {len(dataset)} images were used, spread over {classes} "
         f"of {len(by_class)} classes (seed {seed})"
     )
     return dataset.select(kept, flag=f"limit-{size}-of-{len(dataset)}", note=note)

@@ -1,0 +1,75 @@
+"""What images are like before a run: sizes, modes, what cannot be read. By headers alone."""
+
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .arrays import ArrayImages
+from .dataset import Dataset
+from .decoding import BadImageError, open_header, read_rgb
+from .files import FileImages
+from .scanning import Found
+
+_EXIF_ORIENTATION = 0x0112
+
+
+@dataclass
+class Survey:
+    """Counts over the images of a data set.
+
+    Attributes:
+        decoded: whether every image was decoded, or only its header read.
+        sizes: (width, height) in pixels.
+        kinds: format and mode as Pillow calls them, like ``JPEG RGB``.
+        rotated: ids of images with an EXIF orientation, which is not applied.
+        bad: what cannot be decoded, as far as this survey looked.
+    """
+
+    decoded: bool
+    sizes: Counter[tuple[int, int]] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    rotated: list[str] = field(default_factory=list)
+    bad: list[BadImageError] = field(default_factory=list)
+
+
+def survey(
+    dataset: Dataset, *, full: bool = False, advance: Callable[[], None] = lambda: None
+) -> Survey:
+    """Look at every image.
+
+    Args:
+        dataset: files or arrays.
+        full: decode every file, which alone finds truncated ones; otherwise read headers.
+        advance: called after every file.
+
+    Raises:
+        UserError: the system cannot read a file.
+    """
+    result = Survey(decoded=full)
+    images = dataset.images
+    if isinstance(images, FileImages):
+        for found in images.found:
+            try:
+                _look(found, result, full)
+            except BadImageError as error:
+                result.bad.append(error)
+            advance()
+    elif isinstance(images, ArrayImages):
+        height, width, channels = images.array.shape[1:]
+        result.sizes[(width, height)] = len(dataset)
+        result.kinds["array grey" if channels == 1 else "array RGB"] = len(dataset)
+    return result
+
+
+def _look(found: Found, result: Survey, full: bool) -> None:
+    with open_header(found.path) as image, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # damaged EXIF is no concern: it is not applied
+        size, kind = image.size, f"{image.format} {image.mode}"
+        rotated = image.format == "JPEG" and image.getexif().get(_EXIF_ORIENTATION, 1) != 1
+    if full:
+        read_rgb(found.path)
+    result.sizes[size] += 1
+    result.kinds[kind] += 1
+    if rotated:
+        result.rotated.append(found.id)

@@ -1,0 +1,156 @@
+"""Signs that a data set is not what its user thinks; each is a sentence, none stops a run."""
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+
+from .dataset import Dataset
+from .files import FileImages
+from .imagenet import NUM_CLASSES, SUBSETS, subset_indices
+from .scanning import Found, count, name_some
+from .survey import Survey
+
+CORRUPTIONS = frozenset(
+    {"gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise", "defocus_blur"}
+    | {"glass_blur", "motion_blur", "zoom_blur", "gaussian_blur", "snow", "frost", "fog"}
+    | {"brightness", "spatter", "contrast", "elastic_transform", "pixelate"}
+    | {"jpeg_compression", "saturate"}
+)
+"""ImageNet-C's folders."""
+TINY = 64
+"""Longest side, in pixels, of Tiny ImageNet and its like."""
+FEWEST_COUNTED = 3
+_TRAIN_NAME = re.compile(r"n\d{8}_\d+\.\w+")
+_SEVERITY = re.compile("[1-5]")
+_TAIL = 4096
+
+
+def suspicions(dataset: Dataset, survey: Survey, root: Path | None = None) -> tuple[str, ...]:
+    """Everything that looks wrong.
+
+    Args:
+        dataset: the images and labels.
+        survey: what they are like.
+        root: the folder they come from, whose own path may tell something.
+    """
+    folder = root if root is not None else Path()
+    found = dataset.images.found if isinstance(dataset.images, FileImages) else ()
+    sentences = [
+        *_counted_from_one(dataset),
+        *_subset(dataset),
+        *_sizes(survey),
+        *_corruption(found, folder),
+        *_training(found, folder),
+        *_twins(found),
+        *_copies(found),
+    ]
+    if survey.rotated:
+        sentences.append(
+            f"{count(len(survey.rotated), 'image')} with an EXIF orientation, which is not applied "
+            f"(as in torchvision): {name_some(survey.rotated)}"
+        )
+    return tuple(sentences)
+
+
+def _counted_from_one(dataset: Dataset) -> Iterator[str]:
+    seen = set(dataset.labels)
+    counted = seen == set(range(1, len(seen) + 1)) and len(seen) >= FEWEST_COUNTED
+    if counted and "wnid" not in dataset.labelling:
+        yield (
+            f"labels are 1 to {len(seen)} without a gap and never 0: were they counted from 1? "
+            "Class indices start at 0"
+        )
+
+
+def _subset(dataset: Dataset) -> Iterator[str]:
+    for subset in SUBSETS:
+        if dataset.num_classes == NUM_CLASSES and set(dataset.labels) == set(
+            subset_indices(subset)
+        ):
+            yield (
+                f"its 200 classes are those of ImageNet-{subset[-1].upper()}, which is scored over "
+                "200 logits, not over 1000: state which"
+            )
+
+
+def _sizes(survey: Survey) -> Iterator[str]:
+    if not survey.sizes:
+        return
+    longest = max(max(size) for size in survey.sizes)
+    if longest <= TINY:
+        yield (
+            f"no image is larger than {longest} pixels: is this Tiny ImageNet or a downsampled "
+            "copy? Enlarged to a network's input, accuracies are not comparable"
+        )
+    elif len(survey.sizes) == 1 and survey.sizes.total() > 1:
+        width, height = next(iter(survey.sizes))
+        if width == height and width < 256:
+            yield (
+                f"every image is {width} x {height}, as if resized and cropped before; resizing "
+                "and cropping again cuts off a border"
+            )
+
+
+def _corruption(found: tuple[Found, ...], root: Path) -> Iterator[str]:
+    parts = {part for image in found for part in image.id.split("/")[:-1]}
+    above = {name for name, below in pairwise(root.parts) if _SEVERITY.fullmatch(below)}
+    names = sorted(CORRUPTIONS & (parts | above | {root.name}))
+    if names:
+        yield (
+            f"folders are named like ImageNet-C ({name_some(names)}): as plain data it would be "
+            "reported as clean accuracy; use the suite corruptions"
+        )
+
+
+def _training(found: tuple[Found, ...], root: Path) -> Iterator[str]:
+    folders = {part for image in found for part in image.id.split("/")[:-1]} | {root.name}
+    named = sum(bool(_TRAIN_NAME.fullmatch(PurePosixPath(image.id).name)) for image in found)
+    if "train" in folders or (found and named > len(found) / 2):
+        what = "a folder is called train" if "train" in folders else "files are named like n..._N"
+        yield f"{what}: are these training images? Accuracy on them says nothing"
+
+
+def _twins(found: tuple[Found, ...]) -> Iterator[str]:
+    stems = Counter(str(PurePosixPath(image.id).with_suffix("")) for image in found)
+    twins = sorted(stem for stem, number in stems.items() if number > 1)
+    if twins:
+        yield (
+            f"{count(len(twins), 'name')} with more than one ending, counted as many times: "
+            f"{name_some(twins)}"
+        )
+
+
+def _copies(found: tuple[Found, ...]) -> Iterator[str]:
+    groups = _alike(list(found), lambda image: image.size)
+    groups = [part for group in groups for part in _alike(group, _tail)]
+    groups = [part for group in groups for part in _alike(group, _content)]
+    if groups:
+        pairs = [" = ".join(image.id for image in group[:2]) for group in groups]
+        extra = sum(len(group) - 1 for group in groups)
+        yield (
+            f"{count(extra, 'file is a copy', 'files are copies')} of another, byte for byte: "
+            f"{name_some(pairs)}"
+        )
+
+
+def _alike(found: list[Found], key: Callable[[Found], object]) -> list[list[Found]]:
+    """Groups of more than one with an equal key; empty files, which are bad anyway, left out."""
+    groups: dict[object, list[Found]] = defaultdict(list)
+    for image in found:
+        if image.size:
+            groups[key(image)].append(image)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _tail(image: Found) -> bytes:
+    with image.path.open("rb") as file:
+        file.seek(max(0, image.size - _TAIL))
+        return file.read()
+
+
+def _content(image: Found) -> bytes:
+    with image.path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
