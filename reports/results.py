@@ -14,11 +14,35 @@ from robustbench_twicing.records.atomic import write_atomically
 from .intervals import wilson
 
 COLUMNS = (
-    "label,model,checkpoint,checkpoint_sha256,weights,dataset,source,n_images,n_skipped,protocol,"
-    "condition,attack,eps_255,eps_pixel_255_max,steps,step_size_255,top1,top5,"
-    "top1_ci_low,top1_ci_high,robust_top1,linf_255_max,n_forward,n_backward,seconds,seed,status,"
-    "flags"
-).split(",")
+    "label",
+    "model",
+    "checkpoint",
+    "checkpoint_sha256",
+    "weights",
+    "dataset",
+    "source",
+    "n_images",
+    "n_skipped",
+    "protocol",
+    "condition",
+    "attack",
+    "eps_255",
+    "eps_pixel_255_max",
+    "steps",
+    "step_size_255",
+    "top1",
+    "top5",
+    "top1_ci_low",
+    "top1_ci_high",
+    "robust_top1",
+    "linf_255_max",
+    "n_forward",
+    "n_backward",
+    "seconds",
+    "seed",
+    "status",
+    "flags",
+)
 
 
 def results(run: RunFolder) -> pd.DataFrame:
@@ -31,7 +55,7 @@ def results(run: RunFolder) -> pd.DataFrame:
         UserError: damaged parts, or an image counted twice.
     """
     rows = [row for evaluation in run.manifest.evaluations for row in _evaluation(run, evaluation)]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def write_results(run: RunFolder) -> Path:

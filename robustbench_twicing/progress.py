@@ -12,12 +12,14 @@ class Step(NamedTuple):
         condition: the condition; empty for a whole part.
         images: images finished under all conditions, 0 while a part is under way.
         units: network passes finished, in forward-pass equivalents.
+        resumed: the work was found done in the run folder, not done now.
     """
 
     label: str
     condition: str
     images: int
     units: float
+    resumed: bool = False
 
 
 Report = Callable[[Step], None]

@@ -16,7 +16,7 @@ from .data import Dataset, open_dataset
 from .environment import choose_device, describe_environment
 from .errors import UserError
 from .evaluation import Subject, evaluate_batch
-from .progress import Report, Step, silent
+from .progress import BACKWARD_COST, Report, Step, silent
 from .records import Evaluation, Manifest, RunFolder
 
 
@@ -143,7 +143,10 @@ def evaluate_models(
         home = classifier.device
         classifier.to(device)
         subject = Subject(evaluation.label, classifier, data, options.seed, report)
-        parts = [part for part in folder.missing(evaluation) if _in_shard(part, options.shard)]
+        missing = folder.missing(evaluation)
+        parts = [part for part in missing if _in_shard(part, options.shard)]
+        elsewhere = len(data) - _images_of(parts, options.batch_size, len(data))
+        report(Step(evaluation.label, "", elsewhere, elsewhere * units(conditions), resumed=True))
         loaded = load_batches(
             data,
             classifier.preprocessing,
@@ -208,6 +211,15 @@ def describe_condition(condition: Condition) -> dict[str, Any]:
         "threat": asdict(condition.threat),
         "settings": dict(condition.settings),
     }
+
+
+def units(conditions: Sequence[Condition]) -> float:
+    """Network passes per image under all conditions, in forward-pass equivalents."""
+    return sum(each.passes[0] + BACKWARD_COST * each.passes[1] for each in conditions)
+
+
+def _images_of(parts: Sequence[int], batch_size: int, images: int) -> int:
+    return sum(min(batch_size, images - part * batch_size) for part in parts)
 
 
 def _in_shard(part: int, shard: tuple[int, int]) -> bool:

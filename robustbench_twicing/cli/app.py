@@ -1,0 +1,76 @@
+"""Commands, and how their failures reach the user: one line and an exit status."""
+
+import sys
+from collections.abc import Sequence
+
+import typer
+from rich.console import Console
+
+from .. import __version__
+from ..errors import UserError
+from . import attacks, data, demo, eval, plan, report
+
+DONE, MISTAKE, UNKNOWN, ERROR_ROWS, INCOMPLETE = 0, 1, 2, 3, 4
+"""Exit statuses."""
+
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""Base of the parser's errors, wherever this typer has it from."""
+
+
+def build_app() -> typer.Typer:
+    """The application with all its commands; torch is not imported."""
+    app = typer.Typer(
+        name="robustbench-twicing",
+        help="Adversarial robustness of vision transformers: evaluate, report, compare.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback()
+    def about(
+        version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True),
+    ) -> None:
+        if version:
+            Console().print(__version__)
+            raise typer.Exit
+
+    for command in COMMANDS:
+        command.register(app)
+    return app
+
+
+COMMANDS = (demo, eval, plan, report, data, attacks)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    Bugs keep their traceback; a user's mistake is one line on standard error.
+    """
+    command = typer.main.get_command(build_app())
+    try:
+        status = command.main(
+            args=list(sys.argv[1:] if arguments is None else arguments),
+            prog_name="robustbench-twicing",
+            standalone_mode=False,
+        )
+    except typer.Exit as exit_:
+        return exit_.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        complain("interrupted; what was finished is kept, the same command continues it")
+        return INCOMPLETE
+    except UserError as error:
+        complain(str(error))
+        return MISTAKE
+    except UsageError as error:
+        complain(error.format_message())  # type: ignore[attr-defined]
+        return MISTAKE if isinstance(error, typer.BadParameter) else UNKNOWN
+    return status if isinstance(status, int) else DONE
+
+
+def complain(message: str) -> None:
+    """One line on standard error."""
+    line = " ".join(message.split())
+    sys.stderr.write(f"robustbench-twicing: {line}\n")

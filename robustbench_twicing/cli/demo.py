@@ -1,0 +1,49 @@
+"""demo: the main job on what comes with the installed packages, without any download."""
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import EvalOptions
+
+MODEL = "timm:test_vit"
+CHECKPOINT = "random:0"
+DATA = "samples:imagenet"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("demo", help="A whole evaluation, offline, in under a minute.")(run)
+
+
+def run(
+    out: Annotated[Path, typer.Option(help="Run folder, made anew.")] = Path("runs/demo"),
+) -> int:
+    """Evaluate a small untrained timm model on the 20 photographs that foolbox ships.
+
+    Returns:
+        Exit status.
+    """
+    from rich.console import Console
+
+    from ..records import RunFolder
+    from .eval import run as evaluate
+
+    console = Console()
+    console.print(
+        f"{MODEL} with random weights on foolbox's 20 ImageNet photographs: it shows the whole "
+        "way from images to results.csv; its accuracies say nothing about any model."
+    )
+    if out.exists():
+        RunFolder.open(out)  # never remove what is not a run folder
+        shutil.rmtree(out)
+    status = evaluate(EvalOptions(model=[MODEL], checkpoint=CHECKPOINT, data=DATA, out=str(out)))
+    console.print(
+        "The same with your own checkpoint and images:\n"
+        "  python run_eval.py eval --model deit_tiny_patch16_224=CHECKPOINT.pth --data FOLDER",
+        soft_wrap=True,
+        highlight=False,
+    )
+    return status

@@ -1,0 +1,82 @@
+"""eval: evaluate checkpoints into a run folder."""
+
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import typer
+
+from .options import EvalOptions, add_command
+from .progress import show_progress
+
+if TYPE_CHECKING:
+    from ..records import RunFolder
+    from .request import Request
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_command(app, "eval", run, help_text="Evaluate checkpoints on images; continues a run.")
+
+
+def run(options: EvalOptions) -> int:
+    """Load, evaluate, write results.csv, print the table.
+
+    Returns:
+        Exit status.
+    """
+    from reports import write_results
+
+    from ..runner import evaluate_models
+    from .request import default_out, make_request
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    request = make_request(options)
+    out = Path(options.out) if options.out else default_out(next(iter(request.models)))
+    images, units = _work(request)
+    sys.stderr.write(f"run folder: {out}\n")
+    with show_progress(images, units) as report:
+        done = evaluate_models(
+            request.models,
+            request.data,
+            request.conditions,
+            out=out,
+            options=request.options,
+            report=report,
+        )
+    path = write_results(done.folder)
+    return show_results(done.folder, path, share=request.options.shard)
+
+
+def show_results(folder: "RunFolder", path: Path, *, share: tuple[int, int] = (1, 1)) -> int:
+    """Print table and file; return the exit status that the rows ask for."""
+    from rich.console import Console
+
+    from reports import print_results, results
+
+    table = results(folder)
+    console = Console()
+    print_results(folder, table, console)
+    console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
+    if (table["status"] == "error").any():
+        return 3
+    if (table["status"] == "incomplete").any():
+        if share[1] > 1:
+            console.print(f"share {share[0]}/{share[1]} is done; report merges when all are.")
+            return 0
+        return 4
+    return 0
+
+
+def _work(request: "Request") -> tuple[int, float]:
+    from ..runner import units
+
+    images = len(request.data) * len(request.models)
+    return images, images * units(request.conditions)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """A scheduler's SIGTERM is handled as Ctrl-C: what is finished is kept."""
+    raise KeyboardInterrupt

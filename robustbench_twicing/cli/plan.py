@@ -1,0 +1,87 @@
+"""plan: what an evaluation would cost, without doing it."""
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import typer
+
+from .options import EvalOptions, add_command
+from .progress import duration
+
+if TYPE_CHECKING:
+    import torch
+
+    from ..classifier import Classifier
+    from .request import Request
+
+SAMPLE = 4
+"""Images of the measured batch."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_command(app, "plan", run, help_text="Cost of an eval with the same options; no work.")
+
+
+class Speed(NamedTuple):
+    """Seconds per image of a forward pass, and of a backward pass to the input."""
+
+    forward: float
+    backward: float
+
+
+def run(options: EvalOptions) -> None:
+    """Print passes and estimated time per model and condition, and how they were estimated."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from ..environment import choose_device
+    from .request import make_request
+
+    request = make_request(options)
+    device = choose_device(request.options.device)
+    console = Console()
+    images = len(request.data)
+    total = 0.0
+    for label, classifier in request.models.items():
+        speed = measure_speed(classifier, request, device)
+        table = Table("condition", "forward", "backward", "time", title=f"{label}, {images} images")
+        for condition in request.conditions:
+            forward, backward = (count * images for count in condition.passes)
+            seconds = forward * speed.forward + backward * speed.backward
+            total += seconds
+            table.add_row(condition.id, f"{forward:,}", f"{backward:,}", duration(seconds))
+        console.print(table)
+        console.print(
+            f"Basis: one forward pass {1000 * speed.forward:.1f} ms and one backward pass "
+            f"{1000 * speed.backward:.1f} ms per image, measured just now with batches of "
+            f"{min(SAMPLE, images)} on {device}, the faster of two."
+        )
+    console.print(f"In all about {duration(total)}, decoding of the images not included.")
+
+
+def measure_speed(classifier: "Classifier", request: "Request", device: "torch.device") -> Speed:
+    """Time one small batch forward and backward, the faster of two tries."""
+    import numpy as np
+    import torch
+
+    from ..batches import to_tensor
+    from ..gradient import input_gradient
+
+    count = min(SAMPLE, len(request.data))
+    pixels = [request.data.pixels(index, classifier.preprocessing) for index in range(count)]
+    x = to_tensor(np.stack(pixels), device)
+    y = torch.tensor(request.data.labels[:count], device=device)
+    home = classifier.device
+    classifier.to(device)
+    forward, both = [], []
+    for _ in range(2):
+        start = time.perf_counter()
+        with torch.no_grad():
+            classifier(x).sum().item()
+        forward.append(time.perf_counter() - start)
+        start = time.perf_counter()
+        input_gradient(classifier, x, y).sum().item()
+        both.append(time.perf_counter() - start)
+    classifier.to(home)
+    return Speed(min(forward) / count, max(min(both) - min(forward), 0.0) / count)

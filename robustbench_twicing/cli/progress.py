@@ -1,0 +1,109 @@
+"""Progress bars on a terminal, plain lines in a log."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from ..progress import Report, Step
+
+LOG_EVERY = 10.0
+"""Seconds between two lines of a log."""
+
+
+@contextmanager
+def show_progress(images: int, units: float) -> Iterator[Report]:
+    """Show the progress of a run on standard error.
+
+    Args:
+        images: images to be evaluated, summed over the models.
+        units: network passes to be made, in forward-pass equivalents.
+    """
+    console = Console(stderr=True)
+    if console.is_terminal:
+        with _bar(console) as bar:
+            task = bar.add_task("", total=max(units, 1), images=f"0/{images} images")
+            yield _BarReport(bar, task, images, units)
+    else:
+        yield _LogReport(images, units)
+
+
+def _bar(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TextColumn("{task.fields[images]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+
+
+class _BarReport:
+    def __init__(self, bar: Progress, task: TaskID, images: int, units: float) -> None:
+        self.bar, self.task, self.units = bar, task, units
+        self.total, self.images = images, 0
+        self.start = time.perf_counter()
+
+    def __call__(self, step: Step) -> None:
+        if step.resumed:
+            self.total -= step.images
+            self.units -= step.units
+            self.bar.update(self.task, total=max(self.units, 1.0))
+            return
+        self.images += step.images
+        rate = self.images / (time.perf_counter() - self.start)
+        self.bar.update(
+            self.task,
+            advance=step.units,
+            description=f"{step.label} {step.condition}".strip(),
+            images=f"{self.images}/{self.total} images, {rate:.2f}/s",
+        )
+
+
+class _LogReport:
+    def __init__(self, images: int, units: float) -> None:
+        self.total, self.units, self.images, self.done = images, units, 0, 0.0
+        self.start = self.said = time.perf_counter()
+
+    def __call__(self, step: Step) -> None:
+        if step.resumed:
+            self.total -= step.images
+            self.units -= step.units
+            return
+        self.images += step.images
+        self.done += step.units
+        now = time.perf_counter()
+        finished = self.images == self.total and step.images
+        if now - self.said < LOG_EVERY and not finished:
+            return
+        self.said = now
+        elapsed = now - self.start
+        left = elapsed * (self.units - self.done) / self.done if self.done else float("inf")
+        sys.stderr.write(
+            f"{step.label} {step.condition}: {100 * self.done / self.units:.0f} %, "
+            f"{self.images}/{self.total} images, {self.images / elapsed:.2f}/s, "
+            f"{duration(elapsed)} so far, {duration(left)} left\n"
+        )
+
+
+def duration(seconds: float) -> str:
+    """Seconds as ``1:02:03`` or ``2:03``; a question mark where unknown."""
+    if seconds == float("inf"):
+        return "?"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -1,0 +1,224 @@
+"""From options to models, images and conditions; every mistake is found before work starts."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import UserError
+from .options import EvalOptions
+
+if TYPE_CHECKING:
+    from ..classifier import Classifier
+    from ..conditions import Condition
+    from ..data import Dataset
+    from ..runner import Options
+
+
+class Request(NamedTuple):
+    """What is to be done, loaded and checked.
+
+    Attributes:
+        models: label to classifier.
+        data: the images.
+        conditions: in order.
+        options: how the run is computed.
+    """
+
+    models: "Mapping[str, Classifier]"
+    data: "Dataset"
+    conditions: "Sequence[Condition]"
+    options: "Options"
+
+
+def make_request(options: EvalOptions) -> Request:
+    """Check and load everything that the options name.
+
+    Raises:
+        UserError: anything that is missing, unknown or contradictory.
+    """
+    if not options.model:
+        raise UserError("no --model is given; name one, like --model deit_tiny_patch16_224")
+    if options.data is None:
+        raise UserError(
+            "no --data is given; name an image folder, an .npz file or samples:imagenet"
+        )
+    conditions = make_conditions(options)
+    run_options = make_run_options(options)
+    set_threads(options.threads)
+    from ..data import open_dataset
+
+    data = open_dataset(
+        options.data,
+        labels=options.labels,
+        classes=options.classes,
+        limit=options.limit,
+        seed=options.seed,
+    )
+    return Request(load_models(options), data, conditions, run_options)
+
+
+def make_conditions(options: EvalOptions) -> "list[Condition]":
+    """The suite's conditions, with --attacks, --eps and --protocol in place of its own.
+
+    Raises:
+        UserError: an unknown suite, attack, budget or protocol.
+    """
+    from attacks import ATTACKS
+
+    from ..budgets import parse_budgets
+    from ..conditions import CLEAN, clean
+    from ..suites import load_suite
+
+    suite = load_suite(options.suite)
+    if options.protocol not in (None, "pixel"):
+        raise UserError(f"--protocol {options.protocol} is not available; this version has pixel")
+    names = options.attacks.split(",") if options.attacks is not None else _names(suite)
+    own_budgets = parse_budgets(options.eps) if options.eps is not None else None
+    conditions: list[Condition] = []
+    for name in (each.strip() for each in names):
+        if name == CLEAN:
+            conditions.append(clean(suite.protocol))
+            continue
+        spec = ATTACKS[name]
+        budgets = suite.budgets(name) if own_budgets is None else own_budgets
+        conditions += [spec.condition(eps) for eps in budgets]
+    ids = [condition.id for condition in conditions]
+    for name in ids:
+        if ids.count(name) > 1:
+            raise UserError(f"condition {name} is asked for twice; name each attack once")
+    return conditions
+
+
+def _names(suite: Any) -> list[str]:
+    return list(dict.fromkeys(item.attack for item in suite.conditions))
+
+
+def make_run_options(options: EvalOptions) -> "Options":
+    """How the run is computed.
+
+    Raises:
+        UserError: a bad batch size, shard, device or policy.
+    """
+    from ..environment import choose_device
+    from ..runner import Options
+
+    number, slash, count = options.shard.partition("/")
+    if not (slash and number.isdigit() and count.isdigit()):
+        raise UserError(f"--shard {options.shard!r} is not I/N, like 1/4")
+    choose_device(options.device)
+    return Options(
+        seed=options.seed,
+        batch_size=options.batch_size,
+        on_bad_image=options.on_bad_image,
+        device=options.device,
+        shard=(int(number), int(count)),
+    )
+
+
+def set_threads(threads: int | None) -> None:
+    """Limit the network's CPU threads.
+
+    Raises:
+        UserError: not a positive number.
+    """
+    if threads is None:
+        return
+    if threads < 1:
+        raise UserError(f"--threads {threads} is not a positive number")
+    import torch
+
+    torch.set_num_threads(threads)
+
+
+def load_models(options: EvalOptions) -> "dict[str, Classifier]":
+    """Load every --model, under its label.
+
+    Raises:
+        UserError: a checkpoint that is missing or does not fit, labels that do not match.
+    """
+    from ..loading import load_model
+    from ..user_code import is_user_code
+
+    if options.label and len(options.label) != len(options.model):
+        raise UserError(
+            f"{len(options.label)} --label for {len(options.model)} --model; give one for each"
+        )
+    loaded = []
+    for asked in options.model:
+        name, _, own = asked.partition("=")
+        checkpoint = own or options.checkpoint
+        if own and options.checkpoint:
+            raise UserError(f"--model {asked} names a checkpoint, and --checkpoint another one")
+        loaded.append(
+            load_model(
+                name,
+                None if is_user_code(name) and not own else checkpoint,
+                weights=options.weights,
+                num_classes=options.num_classes,
+                arch_override=options.arch_override,
+                attention=options.attention,
+                normalize=parse_normalize(options.normalize),
+                resize=options.resize,
+                crop=options.crop,
+                interpolation=options.interpolation,
+                mean=parse_triple("--mean", options.mean),
+                std=parse_triple("--std", options.std),
+            )
+        )
+    return dict(zip(_labels(options.label, loaded), loaded, strict=True))
+
+
+def _labels(asked: Sequence[str], models: "Sequence[Classifier]") -> list[str]:
+    """Given labels, or model names, with the file's hash where two would collide."""
+    labels = list(asked) or [model.record.model for model in models]
+    for index, label in enumerate(list(labels)):
+        if not asked and list(labels).count(label) > 1:
+            digest = models[index].record.checkpoint_sha256 or models[index].record.weights_sha256
+            labels[index] = f"{label}#{digest[:8]}"
+    for label in labels:
+        if labels.count(label) > 1:
+            raise UserError(f"two models would be called {label!r}; give each a --label of its own")
+    return labels
+
+
+def parse_triple(option: str, text: str | None) -> tuple[float, float, float] | None:
+    """Three numbers, one per channel.
+
+    Raises:
+        UserError: not three numbers.
+    """
+    if text is None:
+        return None
+    try:
+        red, green, blue = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UserError(f"{option} {text!r} is not three numbers, like 0.485,0.456,0.406") from None
+    return red, green, blue
+
+
+def parse_normalize(text: str | None) -> "tuple[Any, Any] | None":
+    """Mean and std that a user's network expects: ``imagenet`` or ``r,g,b/r,g,b``.
+
+    Raises:
+        UserError: not two triples.
+    """
+    from ..preprocessing import IMAGENET_MEAN, IMAGENET_STD
+
+    if text is None:
+        return None
+    if text == "imagenet":
+        return IMAGENET_MEAN, IMAGENET_STD
+    mean, slash, std = text.partition("/")
+    if not slash:
+        raise UserError(f"--normalize {text!r} is not MEAN/STD; write imagenet or r,g,b/r,g,b")
+    return parse_triple("--normalize", mean), parse_triple("--normalize", std)
+
+
+def default_out(label: str) -> Path:
+    """A fresh run folder below runs/, named by time and model."""
+    from datetime import UTC, datetime
+
+    from ..records.store import folder_name
+
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return Path("runs") / f"{stamp}-{folder_name(label)}"

@@ -1,0 +1,130 @@
+"""Networks from a user's own code: ``path/file.py:function`` or ``module:function``."""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+
+from torch import nn
+
+from .checkpoints import file_sha256
+from .errors import UserError
+
+FORM = "write it like path/file.py:function or module:function"
+_NOT_OURS = ("timm:", "hf-hub:", "hf_hub:")
+
+
+@dataclass(frozen=True)
+class UserNetwork:
+    """What a user's function returned.
+
+    Attributes:
+        network: the network, in whatever mode the function left it.
+        file_sha256: hash of the source file; empty where there is none.
+    """
+
+    network: nn.Module
+    file_sha256: str
+
+
+def is_user_code(name: str) -> bool:
+    """Whether a model name points at code: it has a colon and is not one of timm's."""
+    return ":" in name and not name.startswith(_NOT_OURS)
+
+
+def load_user_network(name: str) -> UserNetwork:
+    """Run a user's function and take the network it returns.
+
+    The folder of the file (or the working folder, for a module) can be imported from while the
+    code runs; afterwards ``sys.path`` is as before, and modules that came from beside the file are
+    forgotten, so that the next user file gets its own.
+
+    Args:
+        name: ``path/file.py:function`` or ``module:function``; called without arguments.
+
+    Raises:
+        UserError: no such file, module or function, an error in the user's code, or something
+            other than an `nn.Module` returned. The original error stays as its cause.
+    """
+    place, _, attribute = name.rpartition(":")
+    if not place or not attribute:
+        raise UserError(f"{name!r} does not name a function; {FORM}")
+    file = Path(place) if place.endswith(".py") else None
+    if file is not None and not file.is_file():
+        raise UserError(f"{name!r}: there is no file {place}; {FORM}")
+    with _importable(file.resolve().parent if file is not None else Path.cwd()):
+        module = _import(name, place, file)
+        network = _call(name, module, attribute)
+    source = getattr(module, "__file__", None)
+    readable = isinstance(source, str) and Path(source).is_file()
+    return UserNetwork(network, file_sha256(Path(source)) if readable and source else "")
+
+
+def _import(name: str, place: str, file: Path | None) -> ModuleType:
+    try:
+        if file is None:
+            return importlib.import_module(place)
+        return _run_file(file.resolve())
+    except (Exception, SystemExit) as error:
+        raise UserError(f"{name!r} cannot be imported: {_last_line(error)}") from error
+
+
+def _run_file(path: Path) -> ModuleType:
+    """Import a file under a name of its own, which dataclasses and pickles in it look up."""
+    name = f"user_code_{sha256(str(path).encode()).hexdigest()[:12]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not Python source")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _call(name: str, module: ModuleType, attribute: str) -> nn.Module:
+    function = getattr(module, attribute, None)
+    if function is None:
+        own = [each for each, value in vars(module).items() if callable(value) and each[0] != "_"]
+        raise UserError(
+            f"{name!r}: there is no {attribute} in {module.__file__ or module.__name__}; "
+            f"it has {', '.join(own[:8]) or 'no functions'}"
+        )
+    if not callable(function) or isinstance(function, nn.Module):
+        kind = type(function).__name__
+        raise UserError(
+            f"{name!r}: {attribute} is a {kind}, not a function that returns a network"
+        )
+    try:
+        network = function()
+    except (Exception, SystemExit) as error:
+        raise UserError(f"{name!r} failed when called: {_last_line(error)}") from error
+    if not isinstance(network, nn.Module):
+        raise UserError(
+            f"{name!r} returned a {type(network).__name__}; it must return a torch.nn.Module that "
+            "maps pixels (N, 3, H, W) to logits (N, classes)"
+        )
+    return network
+
+
+def _last_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[-1]}" if lines else type(error).__name__
+
+
+@contextmanager
+def _importable(folder: Path) -> Iterator[None]:
+    path, modules = list(sys.path), set(sys.modules)
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        for name in set(sys.modules) - modules:
+            source = getattr(sys.modules[name], "__file__", None)
+            if isinstance(source, str) and Path(source).is_relative_to(folder):
+                del sys.modules[name]
