@@ -7,7 +7,7 @@ does. There is no attention dropout: the networks are for evaluation.
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from .sizes import AttentionForm
+from .checks import AttentionForm
 
 
 def weights(q: Tensor, k: Tensor) -> Tensor:

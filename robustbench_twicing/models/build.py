@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from .fan_sizes import FanSizes
 from .sizes import DeitSizes, Sizes, read_sizes
 
 if TYPE_CHECKING:
@@ -13,8 +14,9 @@ def build_model(family: str, **sizes: Any) -> "nn.Module":
 
     Args:
         family: ``deit``, ``deit_distilled``, ``neutreno``, ``featscale``, ``attnscale``,
-            ``twicing`` or ``timm``.
-        **sizes: fields of that family's class in `models.sizes`; what is left out is DeiT-tiny's.
+            ``twicing``, ``fan``, ``fan_twicing``, ``fan_hybrid`` or ``timm``.
+        **sizes: fields of that family's class in `models.sizes`; what is left out is DeiT-tiny's or
+            FAN-tiny's.
 
     Returns:
         A network in eval mode: (B, 3, H, W) normalised images to (B, K) logits.
@@ -36,6 +38,10 @@ def _build(family: str, sizes: Sizes) -> "nn.Module":
         from .vit import build_vit
 
         return build_vit(family, sizes)
+    if isinstance(sizes, FanSizes):
+        from .fan import Fan
+
+        return Fan(sizes)
     from .timm_models import build_timm
 
     return build_timm(sizes)

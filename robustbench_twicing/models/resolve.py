@@ -4,6 +4,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from ..errors import UserError
+from .fan_names import refuse_unsupported
 from .placement import format_placement, parse_placement, split_placement
 from .spec import ModelSpec
 from .table import ALIASES, MODELS
@@ -49,6 +50,7 @@ def _find(name: str) -> ModelSpec:
     canonical = ALIASES.get(name, name)
     if canonical in MODELS:
         return MODELS[canonical]
+    refuse_unsupported(name)
     # Imported here: names of ours are found without waiting for timm.
     from .timm_models import timm_names, timm_spec
 

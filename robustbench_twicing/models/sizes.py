@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from typing import Any, Literal, get_args
+from typing import Any
 
 from ..errors import UserError
 from ..registry import Registry
+from .checks import AttentionForm, check_attention, check_counts, check_heads
+from .fan_sizes import FanHybridSizes, FanSizes, FanTwicingSizes
 from .placement import check_layers
-
-AttentionForm = Literal["auto", "explicit", "fused"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,13 +91,18 @@ class TimmSizes:
         check_attention(self.attention)
 
 
-Sizes = DeitSizes | TimmSizes
+Sizes = DeitSizes | FanSizes | TimmSizes
 SIZES: Registry[type[Sizes]] = Registry("model family")
 """Family -> its sizes."""
 for _family in ("deit", "deit_distilled", "neutreno", "featscale", "attnscale"):
     SIZES[_family] = DeitSizes
 SIZES["twicing"] = TwicingSizes
+SIZES["fan"] = FanSizes
+SIZES["fan_twicing"] = FanTwicingSizes
+SIZES["fan_hybrid"] = FanHybridSizes
 SIZES["timm"] = TimmSizes
+DEIT_ONLY = ("neutreno", "featscale", "attnscale")
+"""Variants that nobody has defined on FAN's token mixing."""
 
 
 def read_sizes(family: str, sizes: Mapping[str, Any]) -> Sizes:
@@ -106,6 +111,9 @@ def read_sizes(family: str, sizes: Mapping[str, Any]) -> Sizes:
     Raises:
         UserError: an unknown family, an unknown size, or sizes that do not fit together.
     """
+    base, _, variant = family.partition("_")
+    if base == "fan" and variant in DEIT_ONLY:
+        raise UserError(f"{variant} is defined for DeiT alone; FAN has fan_twicing and fan_hybrid")
     kind = SIZES[family]
     known = [each.name for each in fields(kind)]
     for name in sizes:
@@ -118,23 +126,3 @@ def read_sizes(family: str, sizes: Mapping[str, Any]) -> Sizes:
     if kind is TimmSizes and "timm_name" not in sizes:
         raise UserError("a timm model needs timm_name, like 'resnet50'")
     return kind(**sizes)
-
-
-def check_counts(**counts: object) -> None:
-    """Raise UserError unless everything is a whole number above zero (or a tuple of such)."""
-    for name, value in counts.items():
-        for count in value if isinstance(value, tuple) else (value,):
-            if type(count) is not int or count < 1:
-                raise UserError(f"{name} {value!r} must be a whole number above 0")
-
-
-def check_attention(attention: str) -> None:
-    """Raise UserError unless this names a form of attention."""
-    if attention not in get_args(AttentionForm):
-        raise UserError(f"attention {attention!r} is none of {', '.join(get_args(AttentionForm))}")
-
-
-def check_heads(embed_dim: int, num_heads: int) -> None:
-    """Raise UserError unless the heads share the width evenly."""
-    if embed_dim % num_heads:
-        raise UserError(f"embed_dim {embed_dim} does not divide by num_heads {num_heads}")
