@@ -117,6 +117,10 @@ def _load_labels(path: Path) -> NDArray[Any]:
 def _load(path: Path) -> Any:
     """An array (memory-mapped) or an open ``.npz``; nothing pickled is ever loaded."""
     try:
+        with path.open("rb") as file:
+            packed = file.read(2) == b"PK"
+        if packed and not zipfile.is_zipfile(path):  # np.load would leave the file open
+            raise UserError(f"{path} is not a numpy file of plain numbers (a damaged zip archive)")
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror or error}") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 from pathlib import Path
+from typing import IO, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageFile
@@ -18,6 +19,7 @@ LARGEST_IMAGE = 89_478_485
 LONGEST_STRIP = 200
 """Long side over short side; beyond it resizing the short side would exhaust the memory."""
 
+_ORIENTATION = 0x0112
 _OTHER_CONTENT = (
     (b"version https://git-lfs", "is a Git LFS pointer, not the image itself"),
     (b"/annex/objects/", "is a git-annex pointer, not the image itself"),
@@ -49,18 +51,6 @@ class BadImageError(UserError):
         return type(self), (self.path, self.what)
 
 
-def read_bytes(path: Path) -> bytes:
-    """A file's content; what the system refuses to read is not the image's fault.
-
-    Raises:
-        UserError: missing, not readable, or the disk failed.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
-
-
 def read_rgb(path: Path) -> Image.Image:
     """Decode one file to 8-bit RGB, as torchvision's ImageFolder does.
 
@@ -72,8 +62,7 @@ def read_rgb(path: Path) -> Image.Image:
         BadImageError: not an image, damaged, truncated, or unreasonably large.
         UserError: the system cannot read the file.
     """
-    content = read_bytes(path)
-    image = open_header(path, content)
+    image = _identify(path, io.BytesIO(_read(path)))
     lenient = ImageFile.LOAD_TRUNCATED_IMAGES
     ImageFile.LOAD_TRUNCATED_IMAGES = False
     try:
@@ -88,33 +77,58 @@ def read_rgb(path: Path) -> Image.Image:
         ImageFile.LOAD_TRUNCATED_IMAGES = lenient
 
 
-def open_header(path: Path, content: bytes | None = None) -> Image.Image:
-    """Read an image's header: size, mode, format; no pixels.
+class Header(NamedTuple):
+    """What an image file says of itself: pixels, Pillow's mode and format, EXIF orientation."""
 
-    Args:
-        path: the file.
-        content: its bytes, where they are at hand; otherwise only its beginning is read.
+    width: int
+    height: int
+    mode: str
+    format: str
+    orientation: int
+
+
+def read_header(path: Path) -> Header:
+    """Read an image's header, no pixels; so a truncated file is not noticed.
 
     Raises:
         BadImageError: not an image, or unreasonably large.
         UserError: the system cannot read the file.
     """
-    stream = io.BytesIO(content) if content is not None else _open(path)
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+    with stream, warnings.catch_warnings():
+        image = _identify(path, stream)
+        warnings.simplefilter("ignore")  # damaged EXIF is no concern: it is not applied
+        exif = image.getexif() if image.format == "JPEG" else {}
+        width, height = image.size
+        return Header(width, height, image.mode, image.format or "", exif.get(_ORIENTATION, 1))
+
+
+def _read(path: Path) -> bytes:
+    """A file's content; what the system refuses to read is not the image's fault."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _identify(path: Path, stream: IO[bytes]) -> Image.Image:
+    """Open an image without decoding it; ``stream`` stays the caller's."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             image = Image.open(stream, formats=FORMATS)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        stream.close()
         raise BadImageError(path, f"has more than {LARGEST_IMAGE:,} pixels") from error
     except Exception as error:  # Pillow's decoders raise anything on damaged bytes
         stream.seek(0)
-        start = stream.read(4096)
-        stream.close()
-        raise BadImageError(path, _describe(start)) from error
+        raise BadImageError(path, _describe(stream.read(4096))) from error
     width, height = image.size
-    if width * height > LARGEST_IMAGE or max(width, height) > LONGEST_STRIP * min(width, height):
-        image.close()
+    if width * height > LARGEST_IMAGE:
+        raise BadImageError(path, f"has more than {LARGEST_IMAGE:,} pixels")
+    if max(width, height) > LONGEST_STRIP * min(width, height):
         raise BadImageError(path, f"is {width} x {height} pixels, which no photograph is")
     return image
 
@@ -133,13 +147,6 @@ def to_rgb(path: Path, image: Image.Image) -> Image.Image:
     if image.mode == "P":
         image.info.pop("transparency", None)
     return image.convert("RGB")
-
-
-def _open(path: Path) -> io.BufferedReader:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _describe(start: bytes) -> str:

@@ -1,17 +1,14 @@
 """What images are like before a run: sizes, modes, what cannot be read. By headers alone."""
 
-import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .arrays import ArrayImages
 from .dataset import Dataset
-from .decoding import BadImageError, open_header, read_rgb
+from .decoding import BadImageError, read_header, read_rgb
 from .files import FileImages
 from .scanning import Found
-
-_EXIF_ORIENTATION = 0x0112
 
 
 @dataclass
@@ -63,13 +60,10 @@ def survey(
 
 
 def _look(found: Found, result: Survey, full: bool) -> None:
-    with open_header(found.path) as image, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # damaged EXIF is no concern: it is not applied
-        size, kind = image.size, f"{image.format} {image.mode}"
-        rotated = image.format == "JPEG" and image.getexif().get(_EXIF_ORIENTATION, 1) != 1
+    header = read_header(found.path)
     if full:
         read_rgb(found.path)
-    result.sizes[size] += 1
-    result.kinds[kind] += 1
-    if rotated:
+    result.sizes[(header.width, header.height)] += 1
+    result.kinds[f"{header.format} {header.mode}"] += 1
+    if header.orientation != 1:
         result.rotated.append(found.id)
