@@ -3,10 +3,10 @@
 import pytest
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from robustbench_twicing.models import build_model
 from robustbench_twicing.models.attention import average, average_twice, weights
+from tests.robustbench_twicing.models.fused_kernels import FusedKernels
 
 TINY = {"img_size": 32, "patch_size": 8, "embed_dim": 24, "depth": 2, "num_heads": 2}
 FAMILIES = ("deit", "deit_distilled", "neutreno", "featscale", "attnscale", "twicing")
@@ -15,18 +15,6 @@ FAMILIES = ("deit", "deit_distilled", "neutreno", "featscale", "attnscale", "twi
 def random_qkv() -> list[Tensor]:
     draw = torch.Generator().manual_seed(0)
     return [torch.randn(2, 3, 7, 5, generator=draw, dtype=torch.float64) for _ in range(3)]
-
-
-class FusedKernels(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Counts the calls of scaled_dot_product_attention's kernels."""
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.calls = 0
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
-        self.calls += "_scaled_dot_product" in str(func)
-        return func(*args, **(kwargs or {}))
 
 
 @pytest.mark.parametrize("fused", [False, True])

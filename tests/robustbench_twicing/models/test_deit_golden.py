@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from robustbench_twicing.models import build_model
-from robustbench_twicing.models.sizes import AttentionForm
+from robustbench_twicing.models.checks import AttentionForm
 from tests.robustbench_twicing.models.golden import answer, close, read
 
 SIZES: dict[str, Any] = {

@@ -41,6 +41,8 @@ def test_upstream_names_are_aliases(alias: str, name: str) -> None:
         ),
         ("deit_small_twicing_patch16_224[12]", "deit_small_twicing_patch16_224[12]", (11,)),
         ("deit_tiny_twicing_patch16_224[2,1]", "deit_tiny_twicing_patch16_224[1-2]", (0, 1)),
+        ("fan_tiny_12_p16_224_twicing[10-12]", "fan_tiny_12_p16_224_twicing[10-12]", (9, 10, 11)),
+        ("fan_tiny_8_p4_hybrid_twicing[8]", "fan_tiny_8_p4_hybrid_twicing[8]", (7,)),
         ("deit_tiny_twicing_patch16_224[1-12]", "deit_tiny_twicing_patch16_224", None),
     ],
 )
@@ -70,6 +72,26 @@ def test_the_deit_family_is_evaluated_as_the_papers_did() -> None:
         )
 
 
+def test_fan_is_evaluated_as_its_paper_did() -> None:
+    for name in ("fan_tiny_12_p16_224", "fan_small_12_p4_hybrid_twicing[9-10]"):
+        assert resolve_model(name).preprocessing == Preprocessing(crop=224, resize=224)
+
+
+@pytest.mark.parametrize(
+    ("name", "twicing"),
+    [
+        ("deit_tiny_patch16_224", False),
+        ("deit_tiny_twicing_patch16_224", True),
+        ("fan_tiny_12_p16_224", False),
+        ("fan_tiny_12_p16_224_twicing", True),
+        ("fan_tiny_8_p4_hybrid", False),
+        ("fan_tiny_8_p4_hybrid_twicing", True),
+    ],
+)
+def test_a_spec_says_whether_a_placement_makes_sense(name: str, twicing: bool) -> None:
+    assert resolve_model(name).twicing is twicing
+
+
 def test_a_timm_prefix_brings_the_preprocessing_of_timm() -> None:
     spec = resolve_model("timm:deit_tiny_patch16_224")
     assert spec == ModelSpec(
@@ -96,6 +118,9 @@ def test_a_bare_name_that_is_not_ours_is_looked_up_in_timm() -> None:
         ("timm:deit_tiny_twicing_patch16_224", "no model is called"),
         ("qqqqqqqq", r"in timm. The command `models` lists ours"),
         ("resnet18.nothing", "timm has no weights 'nothing' for 'resnet18'"),
+        ("fan_swin_tiny_patch4_window7_224", "FAN on Swin is not supported"),
+        ("fan_tiny_12_p16_224_neutreno", "neutreno is for DeiT alone"),
+        ("fan_tny_12_p16_224", "Did you mean fan_tiny_12_p16_224"),
         ("convnext_base.fb_in22k_ft_in1k_384", "crop mode 'squash'"),
     ],
 )
