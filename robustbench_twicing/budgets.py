@@ -9,7 +9,9 @@ from .errors import UserError
 LARGEST_PLAIN_NUMBER = Fraction(1, 5)
 """A budget without "/255" above this is almost surely meant in 255ths (4 for 4/255)."""
 LARGEST_SWEEP = 1000
-_NUMBER = re.compile(r"\d+(\.\d*)?([eE]-?\d{1,3})?|\.\d+([eE]-?\d{1,3})?")
+LONGEST_TEXT = 1000
+"""Characters of one budget; Python does not print numbers of more than 4300 digits."""
+_NUMBER = re.compile(r"\d+(\.\d*)?([eE]-?\d{1,2})?|\.\d+([eE]-?\d{1,2})?")
 
 
 def parse_budget(text: str) -> Fraction:
@@ -18,6 +20,8 @@ def parse_budget(text: str) -> Fraction:
     Raises:
         UserError: not a number, negative, above 1, or a plain number above 0.2.
     """
+    if len(text) > LONGEST_TEXT:
+        raise UserError(f"budget {text[:20]}... has {len(text)} characters; write it like 4/255")
     numerator, slash, denominator = text.strip().partition("/")
     value = _number(numerator, text)
     if slash:
