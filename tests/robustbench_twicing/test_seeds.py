@@ -1,0 +1,92 @@
+"""Random streams depend on what is attacked, and on nothing else."""
+
+import hashlib
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robustbench_twicing.seeds import derive_seed, image_generators, uniform_like
+
+SETTINGS = {"steps": 20, "rel_step": 0.15}
+
+
+def first(**changes: object) -> float:
+    """The first number of the stream of one image, with one thing changed."""
+    keys: dict[str, object] = {
+        "seed": 0,
+        "images": ["a.png"],
+        "attack": "pgd",
+        "settings": SETTINGS,
+        "budget": "4/255",
+        "restart": 0,
+    }
+    (generator,) = image_generators(**{**keys, **changes})  # type: ignore[arg-type]
+    return torch.rand(1, generator=generator, dtype=torch.float64).item()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 1},
+        {"images": ["b.png"]},
+        {"attack": "spsa"},
+        {"settings": {"steps": 21, "rel_step": 0.15}},
+        {"settings": {}},
+        {"budget": "1/255"},
+        {"restart": 1},
+    ],
+)
+def test_each_key_changes_the_stream(changes: dict[str, object]) -> None:
+    assert first(**changes) != first()
+
+
+def test_the_same_keys_give_the_same_stream_in_any_company() -> None:
+    together = image_generators(0, ["b.png", "a.png"], "pgd", SETTINGS, "4/255")
+    assert torch.rand(1, generator=together[1], dtype=torch.float64).item() == first()
+    assert first(settings=dict(reversed(SETTINGS.items()))) == first()
+
+
+def test_the_seed_is_pinned_so_that_numbers_can_be_repeated_years_later() -> None:
+    digest = hashlib.sha256(b'[7,"a.png","pgd",{"steps":20},"4/255",0]').hexdigest()
+    wanted = int(digest[:16], 16) // 2
+    assert derive_seed(7, "a.png", "pgd", {"steps": 20}, "4/255", 0) == wanted
+    (generator,) = image_generators(7, ["a.png"], "pgd", {"steps": 20}, "4/255")
+    assert generator.initial_seed() == wanted
+
+
+@given(st.integers(), st.text(st.characters(), max_size=20))
+def test_any_seed_and_file_name_make_a_seed_that_torch_takes(seed: int, image: str) -> None:
+    made = derive_seed(seed, image)
+    assert 0 <= made < 2**63
+    torch.Generator().manual_seed(made)
+
+
+def test_numbers_of_a_batch_are_those_of_its_images() -> None:
+    x = torch.zeros(3, 2, 4, 4)
+    names = ["a", "b", "c"]
+    batch = uniform_like(x, image_generators(0, names, "pgd", {}, "1/255"))
+    single = [uniform_like(x[:1], image_generators(0, [n], "pgd", {}, "1/255")) for n in names]
+    assert torch.equal(batch, torch.cat(single))
+    assert len(batch.unique()) > 90
+
+
+def test_one_generator_serves_a_whole_batch() -> None:
+    x = torch.zeros(3, 2, 4, 4, dtype=torch.float64)
+    drawn = uniform_like(x, torch.Generator().manual_seed(1))
+    again = torch.rand(x.shape, generator=torch.Generator().manual_seed(1), dtype=x.dtype)
+    assert torch.equal(drawn, again)
+    assert drawn.dtype == x.dtype
+
+
+def test_a_generator_too_few_is_a_bug_of_the_caller() -> None:
+    with pytest.raises(ValueError, match="1 generators for 2 images"):
+        uniform_like(torch.zeros(2, 1), [torch.Generator()])
+
+
+def test_the_global_stream_is_not_touched() -> None:
+    before = torch.random.get_rng_state()
+    uniform_like(torch.zeros(2, 3), image_generators(0, ["a", "b"], "pgd", {}, "1/255"))
+    uniform_like(torch.zeros(2, 3), torch.Generator())
+    assert torch.equal(torch.random.get_rng_state(), before)

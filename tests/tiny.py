@@ -1,0 +1,117 @@
+"""Models whose answer is known in closed form, and data sets that live in memory."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.data import BadImageError, Dataset
+from robustbench_twicing.preprocessing import Preprocessing
+
+SIDE = 8
+PREPROCESSING = Preprocessing(crop=SIDE, resize=None, mean=(0.4, 0.5, 0.6), std=(0.2, 0.25, 0.3))
+
+
+class Halfspace(nn.Module):
+    """Class 1 where the mean pixel is above 1/2, else class 0; the margin is |mean - 1/2|."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pixels (N, 3, H, W) to logits (N, 2)."""
+        above = x.flatten(1).mean(1) - 0.5
+        return torch.stack([-above, above], 1)
+
+
+class Linear(nn.Module):
+    """Logits linear in the pixels, with seeded weights none of which is 0."""
+
+    weight: Tensor
+
+    def __init__(self, classes: int = 2, side: int = SIDE, seed: int = 0) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+        self.register_buffer("weight", torch.randn(classes, 3, side, side, generator=generator))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pixels (N, 3, H, W) to logits (N, classes)."""
+        return torch.einsum("nchw,kchw->nk", x, self.weight)
+
+
+class ConvNet(nn.Module):
+    """Convolution, BatchNorm, dropout, smooth activation: what goes wrong in train mode is here."""
+
+    def __init__(self, classes: int = 5, seed: int = 0) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, stride=2)
+        self.bn = nn.BatchNorm2d(8)
+        self.drop = nn.Dropout(0.5)
+        self.head = nn.Linear(8, classes)
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for tensor in self.parameters():
+                tensor.copy_(torch.randn(tensor.shape, generator=generator))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Network input (N, 3, H, W) to logits (N, classes)."""
+        hidden = self.drop(torch.nn.functional.gelu(self.bn(self.first(x))))
+        logits: Tensor = self.head(hidden.mean((2, 3)))
+        return logits
+
+
+@dataclass(frozen=True)
+class MemoryImages:
+    """Decoded pixels; those at ``bad`` positions cannot be read."""
+
+    arrays: NDArray[np.uint8]
+    bad: frozenset[int] = frozenset()
+
+    def pixels(self, index: int, preprocessing: Preprocessing) -> NDArray[np.uint8]:
+        """Image ``index``, as it is."""
+        if index in self.bad:
+            raise BadImageError(f"/photos/{index}.png cannot be decoded: it is damaged")
+        return self.arrays[index]
+
+    def signature(self, index: int) -> str:
+        """Hash of the pixels."""
+        return sha256(self.arrays[index].tobytes()).hexdigest()
+
+    def select(self, indices: Sequence[int]) -> Self:
+        """The images at these positions."""
+        return replace(self, arrays=self.arrays[list(indices)])
+
+
+def dataset(
+    arrays: NDArray[np.uint8], labels: Sequence[int], *, bad: Sequence[int] = (), name: str = "tiny"
+) -> Dataset:
+    """A data set of uint8 arrays (N, H, W, 3)."""
+    ids = tuple(f"image{number}.png" for number in range(len(arrays)))
+    images = MemoryImages(arrays, frozenset(bad))
+    return Dataset(name, ids, tuple(labels), images, num_classes=None, labelling="made up")
+
+
+def greys(levels: Sequence[int], labels: Sequence[int], *, bad: Sequence[int] = ()) -> Dataset:
+    """Flat grey images of these levels, 0 to 255."""
+    arrays = np.stack([np.full((SIDE, SIDE, 3), level, np.uint8) for level in levels])
+    return dataset(arrays, labels, bad=bad)
+
+
+def noise(count: int, *, classes: int = 5, seed: int = 0, bad: Sequence[int] = ()) -> Dataset:
+    """Seeded random images with random labels."""
+    generator = np.random.default_rng(seed)
+    arrays = generator.integers(0, 256, (count, SIDE, SIDE, 3), np.uint8)
+    return dataset(arrays, generator.integers(0, classes, count).tolist(), bad=bad)
+
+
+def halfspace() -> Classifier:
+    """The half-space on pixels as a classifier."""
+    return Classifier(Halfspace(), PREPROCESSING, ModelRecord("halfspace"), normalize=False)
+
+
+def convnet(seed: int = 0) -> Classifier:
+    """The convolutional net as a classifier with five classes."""
+    return Classifier(ConvNet(seed=seed), PREPROCESSING, ModelRecord("convnet"))
