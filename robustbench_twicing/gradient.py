@@ -7,6 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from .errors import BrokenAttackError
+
 
 @contextmanager
 def eval_mode(model: nn.Module) -> Iterator[None]:
@@ -38,6 +40,9 @@ def input_gradient(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
 
     Returns:
         Gradient, shaped like x.
+
+    Raises:
+        BrokenAttackError: a gradient that is not a number.
     """
     leaf = x.detach().requires_grad_()
     with torch.enable_grad():
@@ -50,8 +55,14 @@ def gradient_or_zero(loss: Tensor, leaf: Tensor) -> Tensor:
 
     A model that rounds its input, or ignores it, has no graph to follow; its gradient is zero,
     which the diagnostics report, and that is not a crash.
+
+    Raises:
+        BrokenAttackError: a gradient that is not a number. Its sign would be 0, and an image that
+            nobody moved would count as robust.
     """
     if not loss.requires_grad:
         return torch.zeros_like(leaf)
     (gradient,) = torch.autograd.grad(loss, leaf, allow_unused=True, materialize_grads=True)
+    if gradient.isnan().any():
+        raise BrokenAttackError("the loss's gradient is not a number (NaN)")
     return gradient
