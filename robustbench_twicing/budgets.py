@@ -21,7 +21,7 @@ def parse_budget(text: str) -> Fraction:
         UserError: not a number, negative, above 1, or a plain number above 0.2.
     """
     if len(text) > LONGEST_TEXT:
-        raise UserError(f"budget {text[:20]}... has {len(text)} characters; write it like 4/255")
+        raise UserError(f"budget {text[:20]!r}... has {len(text)} characters; write it like 4/255")
     numerator, slash, denominator = text.strip().partition("/")
     value = _number(numerator, text)
     if slash:

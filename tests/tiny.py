@@ -47,7 +47,7 @@ class ConvNet(nn.Module):
 
     def __init__(self, classes: int = 5, seed: int = 0) -> None:
         super().__init__()
-        self.first = nn.Conv2d(3, 8, 3, stride=2)
+        self.first = nn.Conv2d(3, 8, 3, stride=2, padding=1)
         self.bn = nn.BatchNorm2d(8)
         self.drop = nn.Dropout(0.5)
         self.head = nn.Linear(8, classes)
@@ -73,8 +73,9 @@ class MemoryImages:
     def pixels(self, index: int, preprocessing: Preprocessing) -> NDArray[np.uint8]:
         """Image ``index``, as it is."""
         if index in self.bad:
-            raise BadImageError(f"/photos/{index}.png cannot be decoded: it is damaged")
-        return self.arrays[index]
+            raise BadImageError(f"/photos/{index}.png", "it is damaged")
+        pixels: NDArray[np.uint8] = self.arrays[index]
+        return pixels
 
     def signature(self, index: int) -> str:
         """Hash of the pixels."""

@@ -117,11 +117,13 @@ def test_whatever_is_typed_ends_in_budgets_or_one_line(text: str) -> None:
     try:
         budgets = parse_budgets(text)
     except UserError as error:
-        assert str(error).splitlines() == [str(error)]
-        return
-    assert budgets
-    assert all(0 <= budget <= 1 for budget in budgets)
-    assert tuple(parse_budget(format_budget(budget)) for budget in budgets) == budgets
+        message = str(error)
+    else:
+        message = "in order"
+        assert budgets
+        assert all(0 <= budget <= 1 for budget in budgets)
+        assert tuple(parse_budget(format_budget(budget)) for budget in budgets) == budgets
+    assert len(message.splitlines()) == 1
 
 
 def test_a_list_keeps_its_order_and_drops_repeats() -> None:

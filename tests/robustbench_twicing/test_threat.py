@@ -1,0 +1,120 @@
+"""The ball, and the check that refuses what lies outside of it."""
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from robustbench_twicing.errors import BrokenAttackError
+from robustbench_twicing.threat import PIXEL, TOLERANCE, ThreatModel, ball, check_adversarial
+
+NORMALIZED = ThreatModel(space="normalized", clip=False)
+STD = torch.tensor([0.2, 0.25, 0.3])
+EPS = 4 / 255
+
+
+def flat(value: float) -> Tensor:
+    return torch.full((2, 3, 4, 4), value)
+
+
+def test_the_pixel_ball_ends_at_valid_pixels() -> None:
+    x = torch.tensor([0.0, 0.01, 0.5, 0.99, 1.0]).view(1, 1, 1, 5)
+    low, high = ball(x, 0.1, PIXEL)
+    assert low.flatten().tolist() == pytest.approx([0, 0, 0.4, 0.89, 0.9])
+    assert high.flatten().tolist() == pytest.approx([0.1, 0.11, 0.6, 1, 1])
+    low, high = ball(x, 0.1, ThreatModel(clip=False))
+    assert low.flatten().tolist() == pytest.approx([-0.1, -0.09, 0.4, 0.89, 0.9])
+    assert high.flatten().tolist() == pytest.approx([0.1, 0.11, 0.6, 1.09, 1.1])
+
+
+def test_a_normalised_budget_is_eps_times_std_per_channel() -> None:
+    low, high = ball(flat(0.5), 0.1, NORMALIZED, STD)
+    assert (high - 0.5)[0, :, 0, 0].tolist() == pytest.approx([0.02, 0.025, 0.03])
+    assert (0.5 - low)[1, :, 3, 3].tolist() == pytest.approx([0.02, 0.025, 0.03])
+
+
+def test_a_normalised_budget_without_std_is_a_bug_of_the_caller() -> None:
+    with pytest.raises(ValueError, match="std"):
+        ball(flat(0.5), 0.1, NORMALIZED)
+
+
+def test_the_ball_of_no_budget_is_the_image() -> None:
+    x = torch.rand(2, 3, 4, 4, generator=torch.Generator().manual_seed(0))
+    low, high = ball(x, 0.0, PIXEL)
+    assert torch.equal(low, x)
+    assert torch.equal(high, x)
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@pytest.mark.parametrize(("excess", "allowed"), [(0.0, True), (5e-7, True), (3e-6, False)])
+def test_one_pixel_outside_the_ball_is_refused(sign: int, excess: float, allowed: bool) -> None:
+    x, x_adv = flat(0.5), flat(0.5)
+    x_adv[1, 2, 3, 0] += sign * (EPS + excess)
+    if allowed:
+        check_adversarial(x, x_adv, EPS, PIXEL)
+        return
+    with pytest.raises(BrokenAttackError, match="left its ball of 4/255 by"):
+        check_adversarial(x, x_adv, EPS, PIXEL)
+
+
+def test_the_tolerance_is_float_rounding_and_no_more() -> None:
+    assert TOLERANCE == 1e-6
+
+
+@pytest.mark.parametrize("channel", [0, 1, 2])
+def test_a_normalised_ball_is_checked_per_channel(channel: int) -> None:
+    x, x_adv = flat(0.5), flat(0.5)
+    x_adv[0, channel] += 0.1 * STD[channel]
+    check_adversarial(x, x_adv, 0.1, NORMALIZED, STD)
+    x_adv[0, channel] += 1e-4
+    with pytest.raises(BrokenAttackError, match="left its ball"):
+        check_adversarial(x, x_adv, 0.1, NORMALIZED, STD)
+
+
+@pytest.mark.parametrize("value", [-1e-5, 1 + 1e-5])
+def test_pixels_that_do_not_exist_are_refused_where_they_are_clipped(value: float) -> None:
+    x = flat(float(round(value)))
+    x_adv = x.clone()
+    x_adv[0, 0, 0, 0] = value
+    with pytest.raises(BrokenAttackError, match="valid range"):
+        check_adversarial(x, x_adv, EPS, PIXEL)
+    check_adversarial(x, x_adv, EPS, ThreatModel(clip=False))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_numbers_that_are_not_finite_are_refused(value: float) -> None:
+    x_adv = flat(0.5)
+    x_adv[1, 1, 1, 1] = value
+    with pytest.raises(BrokenAttackError, match="not finite"):
+        check_adversarial(flat(0.5), x_adv, EPS, PIXEL)
+
+
+@pytest.mark.parametrize(
+    "x_adv",
+    [torch.full((1, 3, 4, 4), 0.5), torch.full((2, 3, 4, 5), 0.5), torch.tensor(0.5)],
+)
+def test_another_shape_is_refused(x_adv: Tensor) -> None:
+    with pytest.raises(BrokenAttackError, match=r"returned \(.*\) torch.float32 for \(2, 3, 4, 4"):
+        check_adversarial(flat(0.5), x_adv, EPS, PIXEL)
+
+
+def test_another_number_format_is_refused() -> None:
+    with pytest.raises(BrokenAttackError, match=r"torch\.float64 for"):
+        check_adversarial(flat(0.5), flat(0.5).double(), EPS, PIXEL)
+
+
+def test_no_budget_means_no_change_at_all() -> None:
+    x, x_adv = flat(0.5), flat(0.5)
+    check_adversarial(x, x_adv, 0.0, PIXEL)
+    x_adv[0, 0, 0, 0] += 6e-8
+    with pytest.raises(BrokenAttackError, match="changed the image at a budget of 0"):
+        check_adversarial(x, x_adv, 0.0, PIXEL)
+
+
+def test_every_pixel_value_moved_by_every_usual_budget_passes() -> None:
+    x = (torch.arange(256).float() / 255).view(1, 1, 1, 256)
+    for budget in (0.1, 0.25, 0.5, 1, 2, 4, 8):
+        for threat in (PIXEL, ThreatModel(clip=False)):
+            for bound in ball(x, budget / 255, threat):
+                check_adversarial(x, bound, budget / 255, threat)
