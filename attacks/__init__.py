@@ -1,7 +1,10 @@
 """Attacks: pure functions from model, images and labels to adversarial images."""
 
 from .fgsm import fgsm
+from .finding import find_attack
+from .noise import noise
 from .pgd import pgd
+from .spsa import spsa
 from .table import ATTACKS, AttackSpec
 
-__all__ = ["ATTACKS", "AttackSpec", "fgsm", "pgd"]
+__all__ = ["ATTACKS", "AttackSpec", "fgsm", "find_attack", "noise", "pgd", "spsa"]

@@ -7,9 +7,12 @@ from typing import Any
 from torch import Tensor, nn
 
 from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.classifier import std_of
 from robustbench_twicing.gradient import eval_mode, input_gradient
 from robustbench_twicing.seeds import Generators
-from robustbench_twicing.threat import PIXEL, ThreatModel, ball
+from robustbench_twicing.threat import PIXEL, ThreatModel, ball, unit
+
+from .attacked_label import attacked_label
 
 
 def fgsm(
@@ -25,24 +28,30 @@ def fgsm(
 
     Args:
         model: pixels (N, 3, H, W) in [0, 1] to logits (N, K); its mode, buffers and gradients are
-            left as they were.
+            left as they were. A normalised budget needs a `Classifier`, which knows its std.
         x: clean pixels; not changed.
         y: true class indices (N,).
-        eps: L-infinity budget.
-        threat: space of the budget and whether to clip to [0, 1].
+        eps: L-infinity budget in the threat model's space.
+        threat: space of the budget, clipping, and the attacked label.
         generator: not used; every attack takes one.
 
     Returns:
         Adversarial pixels, shaped like x.
     """
     with eval_mode(model):
-        return step(x, input_gradient(model, x, y), eps, threat)
+        gradient = input_gradient(model, x, attacked_label(model, x, y, threat))
+    return step(x, gradient, eps, threat, std_of(model))
 
 
-def step(x: Tensor, gradient: Tensor, eps: float, threat: ThreatModel) -> Tensor:
-    """Move x by eps along the gradient's sign, inside the ball."""
-    low, high = ball(x, eps, threat)
-    return (x + eps * gradient.sign()).clamp(low, high)
+def step(
+    x: Tensor, gradient: Tensor, eps: float, threat: ThreatModel, std: Tensor | None
+) -> Tensor:
+    """Move x by eps along the gradient's sign, inside the ball.
+
+    The sign is the same in pixels and in normalised units; only the length of the step differs.
+    """
+    low, high = ball(x, eps, threat, std)
+    return (x + eps * unit(x, threat, std) * gradient.sign()).clamp(low, high)
 
 
 def fgsm_sweep(
@@ -54,4 +63,4 @@ def fgsm_sweep(
 ) -> Iterator[Tensor]:
     """FGSM at every budget from one gradient, that of the clean pass itself."""
     for eps in budgets:
-        yield step(batch.x, batch.gradient, float(eps), threat)
+        yield step(batch.x, batch.gradient(threat), float(eps), threat, std_of(batch.model))

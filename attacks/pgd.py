@@ -1,15 +1,19 @@
 """Projected gradient descent."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from torch import Tensor, nn
 
 from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.classifier import std_of
 from robustbench_twicing.gradient import eval_mode, input_gradient
 from robustbench_twicing.seeds import Generators, uniform_like
-from robustbench_twicing.threat import PIXEL, ThreatModel, ball
+from robustbench_twicing.threat import PIXEL, ThreatModel, ball, unit
+
+from .attacked_label import attacked_label
 
 STEPS = 20
 REL_STEP = 0.15
@@ -32,11 +36,11 @@ def pgd(
 
     Args:
         model: pixels (N, 3, H, W) in [0, 1] to logits (N, K); its mode, buffers and gradients are
-            left as they were.
+            left as they were. A normalised budget needs a `Classifier`, which knows its std.
         x: clean pixels; not changed.
         y: true class indices (N,).
-        eps: L-infinity budget.
-        threat: space of the budget and whether to clip to [0, 1].
+        eps: L-infinity budget in the threat model's space.
+        threat: space of the budget, clipping, and the attacked label.
         steps: number of gradient steps.
         rel_step: step size as a share of eps.
         random_start: start at a uniformly drawn point of the ball instead of at x.
@@ -48,18 +52,21 @@ def pgd(
     Raises:
         ValueError: a random start without a generator.
     """
-    low, high = ball(x, eps, threat)
     x_adv = x.detach().clone()
     if eps == 0:
         return x_adv
+    low, high = ball(x, eps, threat, std_of(model))
+    reach = eps * unit(x, threat, std_of(model))
     if random_start:
         if generator is None:
             raise ValueError("a random start needs a generator; the global one is never used")
-        x_adv = (x_adv + eps * (2 * uniform_like(x, generator) - 1)).clamp(low, high)
+        x_adv = (x_adv + reach * (2 * uniform_like(x, generator) - 1)).clamp(low, high)
+    step = rel_step * reach
     with eval_mode(model):
+        target = attacked_label(model, x, y, threat)
         for _ in range(steps):
-            gradient = input_gradient(model, x_adv, y)
-            x_adv = x_adv.add_(gradient.sign_(), alpha=rel_step * eps).clamp_(low, high)
+            gradient = input_gradient(model, x_adv, target)
+            x_adv = x_adv.addcmul_(gradient.sign(), step).clamp_(low, high)
     return x_adv
 
 
@@ -76,9 +83,9 @@ def pgd_sweep(
         yield pgd(
             batch.model,
             batch.x,
-            batch.y,
+            batch.target(threat),
             eps=float(eps),
-            threat=threat,
+            threat=replace(threat, label="true"),  # the target is known already
             generator=generator,
             **settings,
         )

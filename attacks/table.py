@@ -1,4 +1,4 @@
-"""The table of attacks: what each is, what it costs, and its constants under the protocol."""
+"""The table of attacks: what each is, what it costs, and its constants under each protocol."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,11 +6,17 @@ from fractions import Fraction
 from typing import Any
 
 from robustbench_twicing.conditions import Condition, Sweep, condition_id
+from robustbench_twicing.protocols import PROTOCOLS
 from robustbench_twicing.registry import Registry
-from robustbench_twicing.threat import PIXEL
 
 from .fgsm import fgsm_sweep
-from .pgd import REL_STEP, STEPS, pgd_sweep
+from .noise import noise_sweep
+from .pgd import REL_STEP, pgd_sweep
+from .pgd import STEPS as PGD_STEPS
+from .spsa import DELTA, LEARNING_RATE, SAMPLES, spsa_sweep
+from .spsa import STEPS as SPSA_STEPS
+
+Settings = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,7 @@ class AttackSpec:
         source: address of the paper.
         passes: from settings to images forward and backward per image, the scoring pass included.
         settings: its constants.
+        under: constants that differ under a protocol, by the protocol's name.
         shares_gradient: all budgets use the gradient at the clean images.
         norm: the norm of its budget.
     """
@@ -32,22 +39,36 @@ class AttackSpec:
     sweep: Sweep
     knowledge: str
     source: str
-    passes: Callable[[Mapping[str, Any]], tuple[int, int]]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    passes: Callable[[Settings], tuple[int, int]]
+    settings: Settings = field(default_factory=dict)
+    under: Mapping[str, Settings] = field(default_factory=dict)
     shares_gradient: bool = False
     norm: str = "L-infinity"
 
-    def condition(self, eps: Fraction) -> Condition:
-        """The condition of this attack at one budget, protocol pixel."""
+    def condition(
+        self, eps: Fraction, protocol: str = "pixel", overrides: Settings | None = None
+    ) -> Condition:
+        """The condition of this attack at one budget.
+
+        Args:
+            eps: budget in the protocol's own space.
+            protocol: a name in `PROTOCOLS`.
+            overrides: constants in place of the protocol's; those it does not have are ignored.
+        """
+        own = {**self.settings, **self.under.get(protocol, {})}
+        known = {name: each for name, each in (overrides or {}).items() if name in own}
+        settings = {**own, **known}
         return Condition(
             condition_id(self.name, eps),
             self.name,
             eps,
-            threat=PIXEL,
-            settings=self.settings,
+            protocol=protocol,
+            threat=PROTOCOLS[protocol].threat,
+            settings=settings,
+            changed={name: own[name] for name in own if settings[name] != own[name]},
             sweep=self.sweep,
             shares_gradient=self.shares_gradient,
-            passes=self.passes(self.settings),
+            passes=self.passes(settings),
         )
 
 
@@ -66,5 +87,27 @@ ATTACKS["pgd"] = AttackSpec(
     knowledge="white box, one gradient a step",
     source="https://arxiv.org/abs/1706.06083",
     passes=lambda settings: (settings["steps"] + 1, settings["steps"]),
-    settings={"steps": STEPS, "rel_step": REL_STEP, "random_start": True},
+    settings={"steps": PGD_STEPS, "rel_step": REL_STEP, "random_start": True},
+)
+ATTACKS["spsa"] = AttackSpec(
+    "spsa",
+    spsa_sweep,
+    knowledge="black box, logits",
+    source="https://arxiv.org/abs/1802.05666",
+    passes=lambda settings: (2 * settings["samples"] * settings["steps"] + 1, 0),
+    settings={
+        "steps": SPSA_STEPS,
+        "samples": SAMPLES,
+        "learning_rate": LEARNING_RATE,
+        "delta": DELTA,
+        "estimate_at": "iterate",
+    },
+    under={"paper": {"estimate_at": "twice-the-image"}},
+)
+ATTACKS["noise"] = AttackSpec(
+    "noise",
+    noise_sweep,
+    knowledge="none, random signs",
+    source="a control, not an attack",
+    passes=lambda settings: (1, 0),
 )

@@ -29,8 +29,8 @@ def print_results(run: RunFolder, table: pd.DataFrame, console: Console) -> None
 def _section(title: str, rows: pd.DataFrame) -> Table:
     table = Table(title=escape(title), title_justify="left")
     table.add_column("condition", no_wrap=True)
-    for name in ("top-1 %", "95 % interval", "top-5 %", "robust %", "max change", "images"):
-        table.add_column(name, justify="right")
+    for name in ("top-1 %", "95 % range", "top-5 %", "robust %", "change/255", "images"):
+        table.add_column(name, justify="right", no_wrap=True)
     for _, row in rows.iterrows():
         if row["status"] != "ok":
             table.add_row(
@@ -40,10 +40,10 @@ def _section(title: str, rows: pd.DataFrame) -> Table:
         table.add_row(
             row["condition"],
             f"{row['top1']:.2f}",
-            f"{row['top1_ci_low']:.1f} - {row['top1_ci_high']:.1f}",
+            f"{row['top1_ci_low']:.1f}-{row['top1_ci_high']:.1f}",
             f"{row['top5']:.2f}",
             f"{row['robust_top1']:.2f}",
-            f"{row['linf_255_max']:.3g}/255",
+            f"{row['linf_255_max']:.3g}",
             str(row["n_images"]),
         )
     return table

@@ -7,6 +7,7 @@ _EXPLANATIONS = {
     r"arch-override": "the checkpoint's own architecture name is another one; loaded all the same.",
     r"limit-(\d+)-of-(\d+)": "a seeded subset of {0} of the {1} images, not the whole data set.",
     r"batch-halved": "memory ran out and batches were split; numbers agree but for rounding.",
+    r"(\w+)=(.+)": "the attack's constant {0} is {1} here, which is not the protocol's.",
     r"files-left-out": "some files of the data folder were left out; the manifest lists them.",
 }
 

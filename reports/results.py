@@ -68,14 +68,16 @@ def write_results(run: RunFolder) -> Path:
 
 def _evaluation(run: RunFolder, evaluation: Evaluation) -> Iterator[dict[str, Any]]:
     records = run.records(evaluation)
-    by_condition = dict(iter(records.frame.groupby("condition", observed=True)))
+    groups = records.frame.groupby(["protocol", "condition"], observed=True)
+    by_condition = {f"{protocol}:{name}": rows for (protocol, name), rows in groups}
     for condition in run.manifest.conditions:
-        rows = by_condition.get(condition["id"], records.frame.iloc[:0])
+        key = f"{condition['protocol']}:{condition['id']}"
+        rows = by_condition.get(key, records.frame.iloc[:0])
         yield {
             **_about(run, evaluation, condition),
             **_measured(rows, int(evaluation.dataset["n_images"])),
-            **_cost(records.costs.get(condition["id"], Cost())),
-            "flags": ";".join(_flags(evaluation, records)),
+            **_cost(records.costs.get(key, Cost())),
+            "flags": ";".join(_flags(evaluation, condition, records)),
         }
 
 
@@ -140,8 +142,10 @@ def _cost(cost: Cost) -> dict[str, Any]:
     }
 
 
-def _flags(evaluation: Evaluation, records: Records) -> list[str]:
+def _flags(evaluation: Evaluation, condition: Mapping[str, Any], records: Records) -> list[str]:
     flags = [*evaluation.record["flags"], *evaluation.dataset["flags"], *records.flags]
     if evaluation.dataset["skipped"]:
         flags.append("files-left-out")
+    settings = condition["settings"]
+    flags += [f"{name}={settings[name]}" for name in condition["changed"]]
     return list(dict.fromkeys(flags))

@@ -9,8 +9,9 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from .budgets import format_budget
-from .gradient import gradient_or_zero
+from .gradient import gradient_or_zero, input_gradient
 from .seeds import image_generators
+from .threat import ThreatModel
 
 
 class AttackBatch:
@@ -41,6 +42,7 @@ class AttackBatch:
         self.images = images
         self.seed = seed
         self._keep_graph = keep_graph
+        self._gradients: dict[str, Tensor] = {}
         self._leaf = x.detach().clone().requires_grad_() if keep_graph else x
 
     @cached_property
@@ -54,17 +56,25 @@ class AttackBatch:
         """Clean logits (N, K), detached."""
         return self._clean_pass.detach()
 
-    @cached_property
-    def gradient(self) -> Tensor:
-        """Gradient of the summed cross-entropy of the true labels at the clean images.
+    def target(self, threat: ThreatModel) -> Tensor:
+        """Class indices (N,) that the attack moves away from."""
+        return self.y if threat.label == "true" else self.logits.argmax(1)
 
-        Serves every budget of a single-step attack; the clean pass's own graph is used up, so
-        that scoring and gradient cost one forward pass together.
+    def gradient(self, threat: ThreatModel) -> Tensor:
+        """Gradient of the summed cross-entropy of the attacked labels at the clean images.
+
+        Serves every budget of a single-step attack. The first call uses up the graph of the clean
+        pass itself, so that scoring and gradient cost one forward pass together.
         """
-        if not self._keep_graph:
-            raise ValueError("the clean pass kept no graph; create the batch with keep_graph=True")
+        if threat.label not in self._gradients:
+            self._gradients[threat.label] = self._new_gradient(self.target(threat))
+        return self._gradients[threat.label]
+
+    def _new_gradient(self, target: Tensor) -> Tensor:
+        if "_clean_pass" not in self.__dict__ or not self._keep_graph:
+            return input_gradient(self.model, self.x, target)
         with torch.enable_grad():
-            loss = cross_entropy(self._clean_pass, self.y, reduction="sum")
+            loss = cross_entropy(self._clean_pass, target, reduction="sum")
         gradient = gradient_or_zero(loss, self._leaf)
         _ = self.logits  # kept without its graph, whose memory is freed with the next line
         del self.__dict__["_clean_pass"]

@@ -122,6 +122,11 @@ class Classifier(nn.Module):
         return logits if self.select is None else self.select(logits)
 
 
+def std_of(model: nn.Module) -> Tensor | None:
+    """(3,) standard deviations of a classifier's normalisation; None for any other module."""
+    return model.std if isinstance(model, Classifier) else None
+
+
 def _describe(value: object) -> str:
     if isinstance(value, Tensor):
         return f"a tensor of shape {tuple(value.shape)}"

@@ -10,6 +10,7 @@ from torch import Tensor
 from .attack_batch import AttackBatch
 from .budgets import format_budget, parse_budget
 from .errors import UserError
+from .protocols import PROTOCOLS
 from .threat import PIXEL, ThreatModel
 
 CLEAN = "clean"
@@ -44,6 +45,7 @@ class Condition:
         protocol: name of the protocol the numbers belong to.
         threat: see `ThreatModel`.
         settings: the attack's constants, recorded and part of its random streams.
+        changed: those constants that are not the protocol's, with the protocol's value.
         sweep: the attack; None for clean. Conditions with one sweep and equal settings are run
             together.
         shares_gradient: the sweep uses the gradient at the clean images.
@@ -56,9 +58,15 @@ class Condition:
     protocol: str = "pixel"
     threat: ThreatModel = PIXEL
     settings: Mapping[str, Any] = field(default_factory=dict)
+    changed: Mapping[str, Any] = field(default_factory=dict)
     sweep: Sweep | None = None
     shares_gradient: bool = False
     passes: tuple[int, int] = (1, 0)
+
+    @property
+    def key(self) -> str:
+        """Unique in a run that has more than one protocol."""
+        return f"{self.protocol}:{self.id}"
 
 
 def condition_id(attack: str, eps: Fraction) -> str:
@@ -68,7 +76,7 @@ def condition_id(attack: str, eps: Fraction) -> str:
 
 def clean(protocol: str = "pixel") -> Condition:
     """The unattacked images."""
-    return Condition(CLEAN, protocol=protocol)
+    return Condition(CLEAN, protocol=protocol, threat=PROTOCOLS[protocol].threat)
 
 
 def sweep_groups(conditions: Sequence[Condition]) -> list[list[Condition]]:
@@ -86,6 +94,7 @@ def sweep_groups(conditions: Sequence[Condition]) -> list[list[Condition]]:
 def _same_sweep(one: Condition, other: Condition) -> bool:
     return (
         one.sweep is other.sweep
+        and one.protocol == other.protocol
         and one.attack == other.attack
         and one.threat == other.threat
         and one.settings == other.settings

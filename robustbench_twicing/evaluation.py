@@ -9,7 +9,7 @@ from torch import Tensor
 
 from .attack_batch import AttackBatch
 from .batches import LoadedBatch, pixels_hash, to_tensor
-from .classifier import Classifier
+from .classifier import Classifier, std_of
 from .conditions import Condition, sweep_groups
 from .cost import CostMeter
 from .data import Dataset
@@ -63,8 +63,11 @@ def evaluate_batch(
                 flags["batch-halved"] = None
     for condition in conditions:
         rows += _skipped_rows(subject, batch, condition)
-    order = {condition.id: position for position, condition in enumerate(conditions)}
-    rows.sort(key=lambda row: (row["index"], order[row["condition"]]))
+    order = {
+        (condition.protocol, condition.id): position
+        for position, condition in enumerate(conditions)
+    }
+    rows.sort(key=lambda row: (row["index"], order[row["protocol"], row["condition"]]))
     columns = {name: [row.get(name) for row in rows] for name in RECORD_SCHEMA.names}
     return Part(columns, meter.costs, tuple(flags))
 
@@ -123,7 +126,7 @@ def _evaluate(
         keep_graph=any(condition.shares_gradient for condition in conditions),
     )
     facts = _facts(subject, batch)
-    with meter.measure(conditions[0].id):
+    with meter.measure(conditions[0].key):
         clean = _clean_scores(subject, attacked)
     for name, values in zip(("clean_prediction", "clean_rank", "clean_loss"), clean, strict=True):
         for row, value in zip(facts, values.tolist(), strict=True):
@@ -171,7 +174,7 @@ def _outcomes(
     budgets = [condition.eps for condition in group]
     sweep = first.sweep(attacked, budgets, threat=first.threat, settings=first.settings)
     for condition in group:
-        with meter.measure(condition.id):
+        with meter.measure(condition.key):
             outcome = _attack_and_score(attacked, condition, sweep)
         yield condition, outcome
 
@@ -182,8 +185,9 @@ def _attack_and_score(
     """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
     try:
         x_adv = next(sweep)
-        std = getattr(attacked.model, "std", None)
-        check_adversarial(attacked.x, x_adv, float(condition.eps), condition.threat, std)
+        check_adversarial(
+            attacked.x, x_adv, float(condition.eps), condition.threat, std_of(attacked.model)
+        )
         with torch.no_grad():
             scores = score(attacked.model(x_adv), attacked.y)
         return Outcome(scores, linf(attacked.x, x_adv))

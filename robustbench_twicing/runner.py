@@ -178,7 +178,6 @@ def make_manifest(
     return Manifest(
         evaluations=evaluations,
         conditions=tuple(describe_condition(condition) for condition in conditions),
-        protocol=conditions[0].protocol,
         seed=options.seed,
         batch_size=options.batch_size,
         on_bad_image=options.on_bad_image,
@@ -210,6 +209,7 @@ def describe_condition(condition: Condition) -> dict[str, Any]:
         "protocol": condition.protocol,
         "threat": asdict(condition.threat),
         "settings": dict(condition.settings),
+        "changed": dict(condition.changed),
     }
 
 

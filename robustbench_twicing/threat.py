@@ -45,13 +45,22 @@ def ball(
     Returns:
         ``(low, high)``, each shaped like ``x``.
     """
-    radius: Tensor | float = eps
-    if threat.space == "normalized":
-        if std is None:
-            raise ValueError("a budget in normalised units needs the normalisation's std")
-        radius = eps * std.to(x).view(-1, 1, 1)
-    low, high = x - radius, x + radius
+    reach = eps * unit(x, threat, std)
+    low, high = x - reach, x + reach
     return (low.clamp(min=0), high.clamp(max=1)) if threat.clip else (low, high)
+
+
+def unit(x: Tensor, threat: ThreatModel, std: Tensor | None = None) -> Tensor:
+    """What one unit of the threat model's space is in pixels: 1, or (C, 1, 1) stds.
+
+    Raises:
+        ValueError: a normalised space without the normalisation's std.
+    """
+    if threat.space == "pixel":
+        return torch.ones((), dtype=x.dtype, device=x.device)
+    if std is None:
+        raise ValueError("a budget in normalised units needs the normalisation's std")
+    return std.to(x).view(-1, 1, 1)
 
 
 def check_adversarial(

@@ -96,9 +96,7 @@ def _call(name: str, module: ModuleType, attribute: str) -> nn.Module:
         )
     if not callable(function) or isinstance(function, nn.Module):
         kind = type(function).__name__
-        raise UserError(
-            f"{name!r}: {attribute} is a {kind}, not a function that returns a network"
-        )
+        raise UserError(f"{name!r}: {attribute} is a {kind}, not a function that returns a network")
     try:
         network = function()
     except (Exception, SystemExit) as error:

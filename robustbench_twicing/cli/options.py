@@ -80,7 +80,22 @@ class EvalOptions:
         ),
     ] = None
     protocol: Annotated[
-        str | None, _opt("--protocol", help="pixel (the suite's own by default).", panel=HOW)
+        str | None, _opt("--protocol", help="pixel or paper, in place of the suite's.", panel=HOW)
+    ] = None
+    set: Annotated[
+        list[str],
+        _opt(
+            "--set",
+            metavar="ATTACK.CONSTANT=VALUE",
+            help="Another constant than the protocol's, like pgd.steps=40; flagged.",
+            panel=HOW,
+        ),
+    ] = field(default_factory=list)
+    spsa_steps: Annotated[
+        int | None, _opt("--spsa-steps", help="Short for --set spsa.steps=N.", panel=HOW)
+    ] = None
+    spsa_samples: Annotated[
+        int | None, _opt("--spsa-samples", help="Short for --set spsa.samples=N.", panel=HOW)
     ] = None
     attention: Annotated[
         str,

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..errors import UserError
+from .conditions import make_conditions
 from .options import EvalOptions
 
 if TYPE_CHECKING:
@@ -55,42 +56,6 @@ def make_request(options: EvalOptions) -> Request:
         seed=options.seed,
     )
     return Request(load_models(options), data, conditions, run_options)
-
-
-def make_conditions(options: EvalOptions) -> "list[Condition]":
-    """The suite's conditions, with --attacks, --eps and --protocol in place of its own.
-
-    Raises:
-        UserError: an unknown suite, attack, budget or protocol.
-    """
-    from attacks import ATTACKS
-
-    from ..budgets import parse_budgets
-    from ..conditions import CLEAN, clean
-    from ..suites import load_suite
-
-    suite = load_suite(options.suite)
-    if options.protocol not in (None, "pixel"):
-        raise UserError(f"--protocol {options.protocol} is not available; this version has pixel")
-    names = options.attacks.split(",") if options.attacks is not None else _names(suite)
-    own_budgets = parse_budgets(options.eps) if options.eps is not None else None
-    conditions: list[Condition] = []
-    for name in (each.strip() for each in names):
-        if name == CLEAN:
-            conditions.append(clean(suite.protocol))
-            continue
-        spec = ATTACKS[name]
-        budgets = suite.budgets(name) if own_budgets is None else own_budgets
-        conditions += [spec.condition(eps) for eps in budgets]
-    ids = [condition.id for condition in conditions]
-    for name in ids:
-        if ids.count(name) > 1:
-            raise UserError(f"condition {name} is asked for twice; name each attack once")
-    return conditions
-
-
-def _names(suite: Any) -> list[str]:
-    return list(dict.fromkeys(item.attack for item in suite.conditions))
 
 
 def make_run_options(options: EvalOptions) -> "Options":
@@ -153,7 +118,7 @@ def load_models(options: EvalOptions) -> "dict[str, Classifier]":
             load_model(
                 name,
                 None if is_user_code(name) and not own else checkpoint,
-                weights=options.weights,
+                weights=cast(Any, options.weights),
                 num_classes=options.num_classes,
                 arch_override=options.arch_override,
                 attention=options.attention,

@@ -31,7 +31,6 @@ class Manifest:
     Attributes:
         evaluations: what is evaluated, one entry per model and data set.
         conditions: id, attack, eps (exact fraction), threat model, constants, protocol.
-        protocol: name of the protocol.
         seed: base seed of every random stream.
         batch_size: images per batch, which is also the range of one part.
         on_bad_image: ``stop`` or ``skip``.
@@ -42,7 +41,6 @@ class Manifest:
 
     evaluations: tuple[Evaluation, ...]
     conditions: tuple[dict[str, Any], ...]
-    protocol: str
     seed: int
     batch_size: int
     on_bad_image: str = "stop"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -16,6 +16,8 @@ LARGEST_FILE = 1_000_000
 
 
 def _budget(value: object) -> Fraction:
+    if isinstance(value, Fraction):
+        return value
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise ValueError("a budget is written like 4/255")
     try:
@@ -24,16 +26,26 @@ def _budget(value: object) -> Fraction:
         raise ValueError(str(error)) from error
 
 
+ProtocolName = Literal["pixel", "paper"]
 Budget = Annotated[Fraction, BeforeValidator(_budget)]
 
 
 class SuiteItem(BaseModel):
-    """One attack with its budgets; ``clean`` has none."""
+    """One attack with its budgets and constants; ``clean`` has neither.
+
+    Attributes:
+        attack: a name in the table of attacks, or ``clean``.
+        eps: budgets, in the protocol's own space.
+        protocol: another protocol than the suite's.
+        settings: constants in place of the protocol's.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
     attack: str
     eps: tuple[Budget, ...] = ()
+    protocol: ProtocolName | None = None
+    settings: dict[str, bool | int | float | str] = Field(default_factory=dict)
 
 
 class Suite(BaseModel):
@@ -41,7 +53,7 @@ class Suite(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    protocol: Literal["pixel"] = "pixel"
+    protocol: ProtocolName = "pixel"
     conditions: tuple[SuiteItem, ...] = Field(min_length=1)
 
     def budgets(self, attack: str) -> tuple[Fraction, ...]:
@@ -109,7 +121,7 @@ def parse_suite(text: str, name: str) -> Suite:
 def _allowed(location: tuple[Any, ...]) -> Iterator[str]:
     names = [part for part in location if isinstance(part, str)]
     if names[:1] == ["protocol"]:
-        yield "pixel"
+        yield from get_args(ProtocolName)
     elif names[:1] == ["conditions"] and "eps" in names:
         yield "budgets like 4/255"
     elif names[:1] == ["conditions"]:

@@ -1,0 +1,59 @@
+"""Random noise of the whole budget: what an attack must beat to deserve its name."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from torch import Tensor, nn
+
+from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.classifier import std_of
+from robustbench_twicing.seeds import Generators, uniform_like
+from robustbench_twicing.threat import PIXEL, ThreatModel
+
+from .fgsm import step
+
+
+def noise(
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    *,
+    eps: float,
+    threat: ThreatModel = PIXEL,
+    generator: Generators | None = None,
+) -> Tensor:
+    """Every pixel moved by plus or minus eps, the sign drawn at random.
+
+    Args:
+        model: only asked for its normalisation's std, where the budget is a normalised one.
+        x: clean pixels (N, 3, H, W) in [0, 1]; not changed.
+        y: not used.
+        eps: L-infinity budget in the threat model's space.
+        threat: space of the budget and clipping.
+        generator: one per image, or one for all; needed.
+
+    Returns:
+        Noisy pixels, shaped like x.
+
+    Raises:
+        ValueError: no generator.
+    """
+    if generator is None:
+        raise ValueError("noise needs a generator; the global one is never used")
+    return step(x, uniform_like(x, generator) - 0.5, eps, threat, std_of(model))
+
+
+def noise_sweep(
+    batch: AttackBatch,
+    budgets: Sequence[Fraction],
+    *,
+    threat: ThreatModel,
+    settings: Mapping[str, Any],
+) -> Iterator[Tensor]:
+    """Noise at every budget, each with random streams of its own."""
+    for eps in budgets:
+        generator = batch.generators("noise", settings, eps)
+        yield noise(
+            batch.model, batch.x, batch.y, eps=float(eps), threat=threat, generator=generator
+        )

@@ -1,0 +1,193 @@
+"""Simultaneous perturbation stochastic approximation: a black-box attack on the logits."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.classifier import Classifier, std_of
+from robustbench_twicing.gradient import eval_mode
+from robustbench_twicing.seeds import Generators, uniform_like
+from robustbench_twicing.threat import PIXEL, ThreatModel, ball, unit
+
+from .attacked_label import attacked_label
+
+STEPS, SAMPLES = 40, 128
+LEARNING_RATE, DELTA = 0.01, 0.01
+CHUNK = 32
+"""Images evaluated at a time; bounds the memory and changes nothing else."""
+EstimateAt = Literal["iterate", "twice-the-image"]
+
+
+def spsa(
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    *,
+    eps: float,
+    threat: ThreatModel = PIXEL,
+    steps: int = STEPS,
+    samples: int = SAMPLES,
+    learning_rate: float = LEARNING_RATE,
+    delta: float = DELTA,
+    estimate_at: EstimateAt = "iterate",
+    early_exit: bool = False,
+    chunk: int = CHUNK,
+    generator: Generators | None = None,
+) -> Tensor:
+    """Adam on the margin loss, its gradient estimated from random sign directions.
+
+    arXiv 1802.05666, appendix A. Each step evaluates ``samples`` pairs of images at the iterate
+    plus and minus ``delta`` times a random sign pattern, all of it in the threat model's space.
+
+    Args:
+        model: pixels (N, 3, H, W) to logits (N, K); no gradient of it is used.
+        x: clean pixels in [0, 1]; not changed.
+        y: true class indices (N,).
+        eps: L-infinity budget in the threat model's space.
+        threat: space of the budget, clipping, and the attacked label.
+        steps: Adam steps.
+        samples: pairs of evaluations per step and image.
+        learning_rate: of Adam, in the threat model's space.
+        delta: length of the probes, in the threat model's space.
+        estimate_at: where the gradient is estimated. ``twice-the-image`` is what cleverhans 4.0.0
+            does by mistake (its issue 1249): the iterate never enters the estimate.
+        early_exit: leave an image alone once it is misclassified; costs one more evaluation per
+            step, and measures "fooled at any step" instead of the last iterate.
+        chunk: images evaluated at a time.
+        generator: one per image, or one for all; needed.
+
+    Returns:
+        The last iterate, shaped like x.
+
+    Raises:
+        ValueError: no generator.
+    """
+    if eps == 0:
+        return x.detach().clone()
+    if generator is None:
+        raise ValueError("spsa needs a generator; the global one is never used")
+    space = _Space.of(model, x, threat)
+    with eval_mode(model), torch.no_grad():
+        problem = _Problem(model, attacked_label(model, x, y, threat), generator, delta, chunk)
+        low, high = (bound - x for bound in ball(x, eps, threat, std_of(model)))
+        low, high = low / space.unit, high / space.unit
+        moved = (eps * (2 * uniform_like(x, generator) - 1)).clamp(low, high)
+        optimizer = torch.optim.Adam([moved], lr=learning_rate)
+        for _ in range(steps):
+            centre = x + space.unit * moved if estimate_at == "iterate" else space.double(x)
+            gradient = estimate_gradient(problem, centre, space.unit, samples)
+            kept = moved.clone()
+            moved.grad = -gradient  # Adam descends; the margin is to rise
+            optimizer.step()
+            moved.clamp_(low, high)
+            if early_exit:
+                fooled = margin(model(x + space.unit * kept), problem.target) > 0
+                moved.copy_(kept.where(fooled.view(-1, 1, 1, 1), moved))
+        low, high = ball(x, eps, threat, std_of(model))
+        return (x + space.unit * moved).clamp(low, high)
+
+
+class _Space(NamedTuple):
+    """The threat model's space: pixel = unit * z + origin."""
+
+    unit: Tensor
+    origin: Tensor
+
+    @classmethod
+    def of(cls, model: nn.Module, x: Tensor, threat: ThreatModel) -> "_Space":
+        length = unit(x, threat, std_of(model))
+        layer = model.normalize if isinstance(model, Classifier) else None
+        if threat.space == "pixel" or layer is None:
+            return cls(length, torch.zeros_like(length))
+        return cls(length, layer.mean.to(x))
+
+    def double(self, x: Tensor) -> Tensor:
+        """The pixels of twice the image as the space sees it."""
+        return 2 * x - self.origin
+
+
+class _Problem(NamedTuple):
+    """What a gradient estimate needs besides the point."""
+
+    model: nn.Module
+    target: Tensor
+    generator: Generators
+    delta: float
+    chunk: int
+
+
+def margin(logits: Tensor, target: Tensor) -> Tensor:
+    """Largest other logit minus the target's (N,): above 0 where misclassified."""
+    own = logits.gather(1, target[:, None]).squeeze(1)
+    others = logits.scatter(1, target[:, None], float("-inf"))
+    return others.amax(1) - own
+
+
+def estimate_gradient(problem: _Problem, centre: Tensor, length: Tensor, samples: int) -> Tensor:
+    """SPSA estimate of the margin's gradient at ``centre`` (arXiv 1802.05666, equation 4).
+
+    Args:
+        problem: model, attacked labels (N,), generators, probe length, chunk.
+        centre: pixels (N, 3, H, W).
+        length: one unit of the probe's space in pixels.
+        samples: pairs of probes per image.
+
+    Returns:
+        Gradient per unit of the probe's space, shaped like ``centre``.
+    """
+    images = len(centre)
+    gradient = torch.zeros_like(centre)
+    pairs = max(1, problem.chunk // 2)
+    rows = torch.arange(images, device=centre.device).repeat_interleave(samples)
+    for which in torch.split(rows, pairs):
+        signs = _signs(centre, problem.generator, which)
+        probes = problem.delta * length * signs
+        points = torch.cat([centre[which] + probes, centre[which] - probes])
+        values = margin(problem.model(points), problem.target[which].repeat(2))
+        up, down = values.chunk(2)
+        slope = (up - down) / (2 * samples * problem.delta)
+        # A product sums the probes of each image in a fixed order, on a GPU too.
+        weights = (which == torch.arange(images, device=which.device)[:, None]) * slope
+        gradient += (weights @ signs.flatten(1)).view_as(gradient)
+    return gradient
+
+
+def _signs(like: Tensor, generator: Generators, which: Tensor) -> Tensor:
+    """Random signs for probes of the images ``which``, one draw per probe.
+
+    Drawn probe by probe, so that they do not depend on how probes fall into chunks.
+    """
+    if isinstance(generator, torch.Generator):
+        sources = [generator] * len(which)
+    else:
+        sources = [generator[index] for index in which.tolist()]
+    draws = [
+        torch.randint(2, like.shape[1:], generator=each, device=each.device, dtype=torch.int8)
+        for each in sources
+    ]
+    return torch.stack(draws).to(like) * 2 - 1
+
+
+def spsa_sweep(
+    batch: AttackBatch,
+    budgets: Sequence[Fraction],
+    *,
+    threat: ThreatModel,
+    settings: Mapping[str, Any],
+) -> Iterator[Tensor]:
+    """SPSA at every budget, each with random streams of its own."""
+    for eps in budgets:
+        yield spsa(
+            batch.model,
+            batch.x,
+            batch.target(threat),
+            eps=float(eps),
+            threat=replace(threat, label="true"),  # the target is known already
+            generator=batch.generators("spsa", settings, eps),
+            **settings,
+        )

@@ -1,0 +1,134 @@
+"""From --suite, --attacks, --eps, --protocol and --set to conditions."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import UserError
+from .options import EvalOptions
+
+if TYPE_CHECKING:
+    from attacks import AttackSpec
+
+    from ..conditions import Condition
+    from ..suites import Suite, SuiteItem
+
+Overrides = Mapping[str, Mapping[str, Any]]
+
+
+def make_conditions(options: EvalOptions) -> "list[Condition]":
+    """The suite's conditions, with what the command line puts in their place.
+
+    Raises:
+        UserError: an unknown suite, attack, budget, protocol or constant, or a condition twice.
+    """
+    from ..protocols import PROTOCOLS
+    from ..suites import load_suite
+
+    suite = load_suite(options.suite)
+    if options.protocol is not None:
+        PROTOCOLS[options.protocol]  # explains an unknown name
+        if suite.protocol == "paper" != options.protocol:
+            raise UserError(
+                f"--suite {options.suite} is protocol paper, --protocol says {options.protocol}; "
+                "name another suite, or leave --protocol out"
+            )
+    items = _items(suite, options)
+    overrides = parse_overrides(options)
+    _check_used(overrides, items)
+    protocol = options.protocol or suite.protocol
+    conditions = [condition for item in items for condition in _of_item(item, protocol, overrides)]
+    keys = [condition.key for condition in conditions]
+    for condition in conditions:
+        if keys.count(condition.key) > 1:
+            raise UserError(f"condition {condition.id} is asked for twice; name it once")
+    return conditions
+
+
+def _items(suite: "Suite", options: EvalOptions) -> "Sequence[SuiteItem]":
+    """The suite's items, with other attacks or budgets where the command line names them."""
+    from ..budgets import parse_budgets
+    from ..conditions import CLEAN
+    from ..suites import SuiteItem
+
+    budgets = None if options.eps is None else parse_budgets(options.eps)
+    if options.attacks is None:
+        items = list(suite.conditions)
+    else:
+        names = [name.strip() for name in options.attacks.split(",")]
+        items = [SuiteItem(attack=name, eps=suite.budgets(name)) for name in names]
+    return [
+        item
+        if item.attack == CLEAN or budgets is None
+        else item.model_copy(update={"eps": budgets})
+        for item in items
+    ]
+
+
+def _of_item(item: "SuiteItem", protocol: str, overrides: Overrides) -> "list[Condition]":
+    from ..conditions import CLEAN, clean
+
+    protocol = item.protocol or protocol
+    if item.attack == CLEAN:
+        return [clean(protocol)]
+    spec = _spec(item.attack)
+    own = {name: _typed(spec, name, str(value)) for name, value in item.settings.items()}
+    settings = {**own, **overrides.get(item.attack, {})}
+    if not item.eps:
+        raise UserError(f"attack {item.attack} has no budget; give --eps, like 1/255,4/255")
+    return [spec.condition(eps, protocol, settings) for eps in item.eps]
+
+
+def parse_overrides(options: EvalOptions) -> dict[str, dict[str, Any]]:
+    """Constants by attack, from --set ATTACK.NAME=VALUE and the options with names of their own.
+
+    Raises:
+        UserError: an unknown attack or constant, or a value of another kind.
+    """
+    texts = list(options.set)
+    if options.spsa_steps is not None:
+        texts.append(f"spsa.steps={options.spsa_steps}")
+    if options.spsa_samples is not None:
+        texts.append(f"spsa.samples={options.spsa_samples}")
+    found: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        left, equals, value = text.partition("=")
+        attack, dot, name = left.rpartition(".")
+        if not (equals and dot):
+            raise UserError(f"--set {text!r} is not ATTACK.CONSTANT=VALUE, like pgd.steps=40")
+        found.setdefault(attack, {})[name] = _typed(_spec(attack), name, value)
+    return found
+
+
+def _check_used(overrides: Overrides, items: "Sequence[SuiteItem]") -> None:
+    used = {item.attack for item in items}
+    for attack in overrides:
+        if attack not in used:
+            raise UserError(f"a constant of {attack} is set, but {attack} is not among the attacks")
+
+
+def _spec(name: str) -> "AttackSpec":
+    from attacks import find_attack
+
+    return find_attack(name)
+
+
+def _typed(spec: "AttackSpec", name: str, text: str) -> Any:
+    """A constant's value, of the kind that the protocol's own value has."""
+    if name not in spec.settings:
+        known = ", ".join(spec.settings) or "none"
+        raise UserError(f"attack {spec.name} has no constant {name!r}; it has: {known}")
+    default = spec.settings[name]
+    if isinstance(default, bool):
+        if text.lower() not in ("true", "false"):
+            raise UserError(f"{spec.name}.{name}={text} is not true or false")
+        return text.lower() == "true"
+    if isinstance(default, str):
+        return text
+    try:
+        value = type(default)(text)
+    except ValueError:
+        kind = "a whole number" if isinstance(default, int) else "a number"
+        raise UserError(f"{spec.name}.{name}={text} is not {kind}, like {default}") from None
+    if not 0 < value < float("inf"):
+        raise UserError(f"{spec.name}.{name}={text} is not positive")
+    return value

@@ -1,0 +1,235 @@
+"""`load_model`: from a name and a checkpoint to the one shape in which models are evaluated."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from .checkpoints import Choice, weights_sha256
+from .checkpoints.giving import Given, give_weights
+from .classifier import Classifier, ModelRecord
+from .errors import UserError
+from .models import ModelSpec, build_model, resolve_model
+from .preprocessing import RGB, Preprocessing
+from .user_code import is_user_code, load_user_network
+
+USER_PREPROCESSING = Preprocessing(crop=224, resize=256)
+"""For networks that say nothing of their input."""
+FAMILY_NOTES = {
+    "featscale": "FeatScale adds its rescaled parts twice, as the released code and weights do.",
+    "neutreno": "NeuTRENO's alpha is 0.6, a constant of the architecture.",
+}
+
+
+def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of a model
+    name: str,
+    checkpoint: str | None = None,
+    *,
+    weights: Choice = "auto",
+    device: str | torch.device = "cpu",
+    num_classes: int | None = None,
+    resize: int | None = None,
+    crop: int | None = None,
+    interpolation: str | None = None,
+    mean: RGB | None = None,
+    std: RGB | None = None,
+    attention: str = "auto",
+    arch_override: bool = False,
+    normalize: tuple[RGB, RGB] | None = None,
+    classes: Sequence[int] | None = None,
+) -> Classifier:
+    """Load a model: pixels (N, 3, H, W) in [0, 1] to logits, frozen, in eval mode.
+
+    Torch's global generator and settings are as before when it returns.
+
+    Args:
+        name: of the table, ``timm:NAME`` or timm's, ``path/file.py:function``, ``module:function``.
+        checkpoint: a file; a folder with one, or with an index of shards; ``pretrained``;
+            ``random:SEED``. A user's code may do without.
+        weights: ``plain``, ``ema``, or ``auto``: plain, and EMA only where there is no other.
+        device: ``cpu``, ``cuda``, ``cuda:N``, or ``auto``.
+        num_classes: for a network trained on data of one's own.
+        resize: shorter side in pixels; follows ``crop`` in proportion unless it is given.
+        crop: side in pixels, and the network's input size with it.
+        interpolation: replaces the family's, as do all of these.
+        mean: three numbers.
+        std: three numbers.
+        attention: ``auto``, ``explicit`` or ``fused`` kernels.
+        arch_override: load although the file names another architecture; stays as a flag.
+        normalize: mean and std that a user's network expects; without it, it is given pixels.
+        classes: keep these logits only (ImageNet-A and -R).
+
+    Raises:
+        UserError: anything that cannot be done as asked, in one line.
+    """
+    parts = {
+        "resize": resize,
+        "crop": crop,
+        "interpolation": interpolation,
+        "mean": mean,
+        "std": std,
+    }
+    target = _device(device)
+    if is_user_code(name):
+        made = _user_model(name, checkpoint, weights, parts, normalize)
+    elif normalize is not None:
+        raise UserError(f"normalize is for your own code; use --mean and --std with {name}")
+    else:
+        wishes = {"weights": weights, "arch_override": arch_override}
+        made = _table_model(name, checkpoint, parts, wishes, num_classes, attention)
+    return _classifier(made, classes).to(target)
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A network with its weights, and what the record needs beside them."""
+
+    name: str
+    family: str
+    given: Given
+    preprocessing: Preprocessing
+    notes: tuple[str, ...]
+    sizes: Mapping[str, Any] = field(default_factory=dict)
+    takes_pixels: bool = False
+
+
+def _table_model(
+    name: str,
+    checkpoint: str | None,
+    parts: Mapping[str, Any],
+    wishes: Mapping[str, Any],
+    num_classes: int | None,
+    attention: str,
+) -> _Made:
+    spec = resolve_model(name)
+    preprocessing, notes = _preprocessing(spec.preprocessing, parts)
+    sizes = _sizes(spec, preprocessing, num_classes, attention)
+    given = give_weights(
+        lambda: build_model(spec.family, **sizes), checkpoint, spec.name, spec=spec, **wishes
+    )
+    return _Made(spec.name, spec.family, given, preprocessing, tuple(notes), sizes)
+
+
+def _user_model(
+    name: str,
+    checkpoint: str | None,
+    weights: Choice,
+    parts: Mapping[str, Any],
+    normalize: tuple[RGB, RGB] | None,
+) -> _Made:
+    if normalize is None and (parts["mean"] is not None or parts["std"] is not None):
+        raise UserError(
+            f"{name} is given pixels, so mean and std would be unused; say with --normalize "
+            "that it expects normalised input"
+        )
+    if normalize is not None:
+        parts = {**parts, "mean": normalize[0], "std": normalize[1]}
+    preprocessing, notes = _preprocessing(USER_PREPROCESSING, parts)
+    if not any(parts[part] for part in ("crop", "resize", "interpolation")):
+        notes.append(
+            f"Own code says nothing of its input: images are resized to {preprocessing.resize} "
+            f"({preprocessing.interpolation}) and cropped to {preprocessing.crop} pixels."
+        )
+    with torch.random.fork_rng(devices=[]):
+        user = load_user_network(name)
+    tensors = {k: v for k, v in user.network.state_dict().items() if isinstance(v, torch.Tensor)}
+    given = Given(
+        user.network,
+        checkpoint="user code",
+        checkpoint_sha256=user.file_sha256,
+        weights_sha256=weights_sha256(tensors),
+    )
+    if checkpoint is not None:
+        given = give_weights(lambda: user.network, checkpoint, name, spec=None, weights=weights)
+    return _Made(name, "user", given, preprocessing, tuple(notes), takes_pixels=normalize is None)
+
+
+def _preprocessing(
+    family: Preprocessing, parts: Mapping[str, Any]
+) -> tuple[Preprocessing, list[str]]:
+    """The family's preprocessing with what the user replaced, and a note on that."""
+    if parts["crop"] is not None and parts["resize"] is None and family.resize is not None:
+        parts = {**parts, "resize": parts["crop"] * family.resize // family.crop}
+    chosen = family.override(**parts)
+    changed = [
+        f"{part} {value} instead of {family.as_dict()[part]}"
+        for part, value in chosen.as_dict().items()
+        if value != family.as_dict()[part]
+    ]
+    return chosen, [f"Preprocessing by request: {', '.join(changed)}."] if changed else []
+
+
+def _sizes(
+    spec: ModelSpec, preprocessing: Preprocessing, num_classes: int | None, attention: str
+) -> dict[str, Any]:
+    sizes = {**spec.sizes, "attention": attention}
+    if num_classes is not None:
+        sizes["num_classes"] = num_classes
+    if preprocessing.crop != spec.preprocessing.crop and _has_fixed_input(spec):
+        sizes["img_size"] = preprocessing.crop
+    return sizes
+
+
+def _has_fixed_input(spec: ModelSpec) -> bool:
+    """Whether the network must be told its input size; timm's convolutional ones take any."""
+    if spec.family != "timm":
+        return True
+    from timm.models import get_pretrained_cfg
+
+    config = get_pretrained_cfg(spec.sizes["timm_name"])
+    return bool(config and config.fixed_input_size)
+
+
+def _classifier(made: _Made, classes: Sequence[int] | None) -> Classifier:
+    given = made.given
+    count = getattr(given.network, "num_classes", None)
+    outside = [index for index in classes or () if index < 0 or index >= (count or index + 1)]
+    if outside or (classes is not None and len(classes) == 0):
+        raise UserError(
+            f"classes {outside[:3]} are not among the {count} logits of {made.name}; "
+            "classes are indices from 0"
+        )
+    notes = [*given.notes, *made.notes, *_about_training(given, made.preprocessing)]
+    if made.family in FAMILY_NOTES:
+        notes.append(FAMILY_NOTES[made.family])
+    parameters = sum(parameter.numel() for parameter in given.network.parameters())
+    record = ModelRecord(
+        model=made.name,
+        family=made.family,
+        checkpoint=given.checkpoint,
+        checkpoint_sha256=given.checkpoint_sha256,
+        weights=given.weights,
+        weights_sha256=given.weights_sha256,
+        notes=tuple(notes),
+        flags=given.flags,
+        details={**given.details, "parameters": parameters, "sizes": dict(made.sizes)},
+    )
+    return Classifier(
+        given.network, made.preprocessing, record, classes=classes, normalize=not made.takes_pixels
+    )
+
+
+def _about_training(given: Given, preprocessing: Preprocessing) -> Iterator[str]:
+    """Training at another input size than the evaluation's, where the file says so."""
+    arguments = given.details.get("args", {})
+    trained = arguments.get("input_size")
+    if isinstance(trained, int) and trained != preprocessing.crop:
+        yield (
+            f"The file was trained at input size {trained} (args.input_size) and is evaluated at "
+            f"{preprocessing.crop}."
+        )
+
+
+def _device(device: str | torch.device) -> torch.device:
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        target = torch.device(device)
+    except RuntimeError as error:
+        raise UserError(
+            f"no device is called {device!r}; known: auto, cpu, cuda, cuda:N"
+        ) from error
+    if target.type == "cuda" and not torch.cuda.is_available():
+        raise UserError(f"device {device!r} was asked for, and torch sees no CUDA device; try cpu")
+    return target
