@@ -33,11 +33,11 @@ def model_facts(name: str) -> ModelFacts:
     from torch.utils.flop_counter import FlopCounterMode
 
     spec = resolve_model(name)
-    with torch.device("meta"), torch.no_grad():
+    with torch.device("meta"):
         network = build_model(spec.family, **{**spec.sizes, "attention": "explicit"})
-        image = torch.empty(1, 3, spec.preprocessing.crop, spec.preprocessing.crop)
-        with FlopCounterMode(display=False) as counter:
-            network(image)
+    side = spec.preprocessing.crop
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        network(torch.empty(1, 3, side, side, device="meta"))
     return ModelFacts(
         parameters=sum(parameter.numel() for parameter in network.parameters()),
         state_keys=len(network.state_dict()),

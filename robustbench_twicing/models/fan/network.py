@@ -3,7 +3,6 @@
 from functools import partial
 
 import torch
-from timm.layers.weight_init import trunc_normal_
 from timm.models.xcit import ClassAttentionBlock, PositionalEncodingFourier
 from torch import Tensor, nn
 
@@ -50,7 +49,7 @@ class Fan(nn.Module):
         self.norm = nn.LayerNorm(width, eps=1e-6)
         self.head = nn.Linear(width, sizes.num_classes)
         self.apply(_fresh_weights)
-        trunc_normal_(self.cls_token, std=0.02)
+        nn.init.trunc_normal_(self.cls_token, std=0.02)
 
     def forward_features(self, images: Tensor) -> Tensor:
         """Normalised images (B, 3, H, W) to tokens (B, 1 + N, C) after the last norm."""
@@ -78,5 +77,5 @@ def _stem(sizes: FanSizes) -> nn.Module:
 
 def _fresh_weights(module: nn.Module) -> None:
     if isinstance(module, nn.Linear):
-        trunc_normal_(module.weight, std=0.02)
+        nn.init.trunc_normal_(module.weight, std=0.02)
         nn.init.zeros_(module.bias)
