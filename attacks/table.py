@@ -17,6 +17,8 @@ from .spsa import DELTA, LEARNING_RATE, SAMPLES, spsa_sweep
 from .spsa import STEPS as SPSA_STEPS
 
 Settings = Mapping[str, Any]
+SCORING_PASSES = 2
+"""Every adversarial image is scored as it is and rounded to 8 bits."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,10 @@ class AttackSpec:
         sweep: the attack over the budgets of a batch.
         knowledge: what the attacker sees.
         source: address of the paper.
-        passes: from settings to images forward and backward per image, the scoring pass included.
+        passes: from settings to images forward and backward per image, for the attack alone.
         settings: its constants.
         under: constants that differ under a protocol, by the protocol's name.
-        shares_gradient: all budgets use the gradient at the clean images.
+        white_box: it follows gradients.
         norm: the norm of its budget.
     """
 
@@ -42,7 +44,7 @@ class AttackSpec:
     passes: Callable[[Settings], tuple[int, int]]
     settings: Settings = field(default_factory=dict)
     under: Mapping[str, Settings] = field(default_factory=dict)
-    shares_gradient: bool = False
+    white_box: bool = False
     norm: str = "L-infinity"
 
     def condition(
@@ -58,6 +60,7 @@ class AttackSpec:
         own = {**self.settings, **self.under.get(protocol, {})}
         known = {name: each for name, each in (overrides or {}).items() if name in own}
         settings = {**own, **known}
+        forward, backward = self.passes(settings)
         return Condition(
             condition_id(self.name, eps),
             self.name,
@@ -67,8 +70,8 @@ class AttackSpec:
             settings=settings,
             changed={name: own[name] for name in own if settings[name] != own[name]},
             sweep=self.sweep,
-            shares_gradient=self.shares_gradient,
-            passes=self.passes(settings),
+            white_box=self.white_box,
+            passes=(forward + SCORING_PASSES, backward),
         )
 
 
@@ -78,15 +81,16 @@ ATTACKS["fgsm"] = AttackSpec(
     fgsm_sweep,
     knowledge="white box, one gradient",
     source="https://arxiv.org/abs/1412.6572",
-    passes=lambda settings: (1, 1),
-    shares_gradient=True,
+    passes=lambda settings: (0, 1),
+    white_box=True,
 )
 ATTACKS["pgd"] = AttackSpec(
     "pgd",
     pgd_sweep,
     knowledge="white box, one gradient a step",
     source="https://arxiv.org/abs/1706.06083",
-    passes=lambda settings: (settings["steps"] + 1, settings["steps"]),
+    passes=lambda settings: (settings["steps"], settings["steps"]),
+    white_box=True,
     settings={"steps": PGD_STEPS, "rel_step": REL_STEP, "random_start": True},
 )
 ATTACKS["spsa"] = AttackSpec(
@@ -94,7 +98,7 @@ ATTACKS["spsa"] = AttackSpec(
     spsa_sweep,
     knowledge="black box, logits",
     source="https://arxiv.org/abs/1802.05666",
-    passes=lambda settings: (2 * settings["samples"] * settings["steps"] + 1, 0),
+    passes=lambda settings: (2 * settings["samples"] * settings["steps"], 0),
     settings={
         "steps": SPSA_STEPS,
         "samples": SAMPLES,
@@ -109,5 +113,5 @@ ATTACKS["noise"] = AttackSpec(
     noise_sweep,
     knowledge="none, random signs",
     source="a control, not an attack",
-    passes=lambda settings: (1, 0),
+    passes=lambda settings: (0, 0),
 )

@@ -6,6 +6,21 @@ _EXPLANATIONS = {
     r"random-weights": "the network was never trained; its numbers say nothing about a model.",
     r"arch-override": "the checkpoint's own architecture name is another one; loaded all the same.",
     r"limit-(\d+)-of-(\d+)": "a seeded subset of {0} of the {1} images, not the whole data set.",
+    r"zero-gradient-(.+)": "the loss gradient is exactly zero at {0} of the images, so gradient "
+    "attacks go nowhere there; the accuracy is not evidence of robustness.",
+    r"loss-not-higher": "the attack did not raise the mean loss; it did not work.",
+    r"unbroken-at-large-budget": "a gradient attack with at least 64/255 leaves many images right, "
+    "which points to masked gradients.",
+    r"8bit-(.+)-right": "{0} images are right after rounding the adversarial image to 8 bits: as a "
+    "file it would score differently.",
+    r"saturated-(.+)": "at {0} of the images float32 takes the true class's probability for 1, "
+    "where gradients vanish.",
+    r"not-monotone": "accuracy is higher than at a smaller budget of the same attack, whose images "
+    "were allowed here, too: the attack could be stronger.",
+    r"fgsm-beats-pgd": "one FGSM step did more than PGD at the same budget: PGD is too weak here.",
+    r"black-box-beats-white-box": "SPSA, which sees only logits, did more than the gradient "
+    "attack: its gradients mislead.",
+    r"noise-as-strong": "random noise of the same budget does as much as the attack.",
     r"batch-halved": "memory ran out and batches were split; numbers agree but for rounding.",
     r"(\w+)=(.+)": "the attack's constant {0} is {1} here, which is not the protocol's.",
     r"files-left-out": "some files of the data folder were left out; the manifest lists them.",

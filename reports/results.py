@@ -11,6 +11,7 @@ from robustbench_twicing.cost import Cost
 from robustbench_twicing.records import Evaluation, Records, RunFolder, Status
 from robustbench_twicing.records.atomic import write_atomically
 
+from .diagnostics import Scored, diagnose
 from .intervals import wilson
 
 COLUMNS = (
@@ -69,16 +70,38 @@ def write_results(run: RunFolder) -> Path:
 def _evaluation(run: RunFolder, evaluation: Evaluation) -> Iterator[dict[str, Any]]:
     records = run.records(evaluation)
     groups = records.frame.groupby(["protocol", "condition"], observed=True)
-    by_condition = {f"{protocol}:{name}": rows for (protocol, name), rows in groups}
+    by_key = {f"{protocol}:{name}": rows for (protocol, name), rows in groups}
+    measured = []
     for condition in run.manifest.conditions:
-        key = f"{condition['protocol']}:{condition['id']}"
-        rows = by_condition.get(key, records.frame.iloc[:0])
+        rows = by_key.get(_key(condition), records.frame.iloc[:0])
+        measured.append((condition, rows, _measured(rows, int(evaluation.dataset["n_images"]))))
+    scored = [
+        Scored(condition, rows[rows["status"] == Status.OK])
+        for condition, rows, counts in measured
+        if counts["status"] == "ok"
+    ]
+    for condition, _, counts in measured:
+        flags = _flags(evaluation, condition, records) + _diagnosis(condition, scored)
         yield {
             **_about(run, evaluation, condition),
-            **_measured(rows, int(evaluation.dataset["n_images"])),
-            **_cost(records.costs.get(key, Cost())),
-            "flags": ";".join(_flags(evaluation, condition, records)),
+            **counts,
+            **_cost(records.costs.get(_key(condition), Cost())),
+            "flags": ";".join(dict.fromkeys(flags)),
         }
+
+
+def _key(condition: Mapping[str, Any]) -> str:
+    return f"{condition['protocol']}:{condition['id']}"
+
+
+def _diagnosis(condition: Mapping[str, Any], scored: list[Scored]) -> list[str]:
+    same = [each for each in scored if each.condition["protocol"] == condition["protocol"]]
+    return [
+        flag
+        for each in same
+        if each.condition["id"] == condition["id"]
+        for flag in diagnose(each, same)
+    ]
 
 
 def _about(run: RunFolder, evaluation: Evaluation, condition: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,4 +171,4 @@ def _flags(evaluation: Evaluation, condition: Mapping[str, Any], records: Record
         flags.append("files-left-out")
     settings = condition["settings"]
     flags += [f"{name}={settings[name]}" for name in condition["changed"]]
-    return list(dict.fromkeys(flags))
+    return flags

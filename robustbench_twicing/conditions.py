@@ -48,7 +48,8 @@ class Condition:
         changed: those constants that are not the protocol's, with the protocol's value.
         sweep: the attack; None for clean. Conditions with one sweep and equal settings are run
             together.
-        shares_gradient: the sweep uses the gradient at the clean images.
+        white_box: the attack follows gradients. The gradient at the clean images is then computed
+            once per batch, for the attacks that can use it and for the diagnostics.
         passes: images through the network forward and backward, per image, for the cost estimate.
     """
 
@@ -60,7 +61,7 @@ class Condition:
     settings: Mapping[str, Any] = field(default_factory=dict)
     changed: Mapping[str, Any] = field(default_factory=dict)
     sweep: Sweep | None = None
-    shares_gradient: bool = False
+    white_box: bool = False
     passes: tuple[int, int] = (1, 0)
 
     @property
@@ -134,7 +135,7 @@ def _from_function(name: str, attack: AttackFunction | Condition | None) -> Cond
     if not at or not kind:
         raise UserError(f"condition {name!r} names no budget; write it like myattack@4/255")
     eps = parse_budget(budget)
-    return Condition(condition_id(kind, eps), kind, eps, sweep=_Single(attack))
+    return Condition(condition_id(kind, eps), kind, eps, sweep=_Single(attack), white_box=True)
 
 
 @dataclass(frozen=True)

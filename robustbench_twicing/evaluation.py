@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
 
 from .attack_batch import AttackBatch
+from .attacking import Outcome, outcomes
 from .batches import LoadedBatch, pixels_hash, to_tensor
-from .classifier import Classifier, std_of
+from .classifier import Classifier
 from .conditions import Condition, sweep_groups
 from .cost import CostMeter
 from .data import Dataset
@@ -18,8 +18,7 @@ from .errors import BrokenAttackError, UserError
 from .progress import BACKWARD_COST, Report, Step
 from .records import Part, Status
 from .records.schema import RECORD_SCHEMA
-from .scoring import Scores, linf, score
-from .threat import check_adversarial
+from .scoring import Scores, score
 
 log = logging.getLogger(__name__)
 Rows = list[dict[str, Any]]
@@ -123,7 +122,7 @@ def _evaluate(
         y,
         images=images,
         seed=subject.seed,
-        keep_graph=any(condition.shares_gradient for condition in conditions),
+        keep_graph=any(condition.white_box for condition in conditions),
     )
     facts = _facts(subject, batch)
     with meter.measure(conditions[0].key):
@@ -131,9 +130,10 @@ def _evaluate(
     for name, values in zip(("clean_prediction", "clean_rank", "clean_loss"), clean, strict=True):
         for row, value in zip(facts, values.tolist(), strict=True):
             row[name] = value
+    _add_gradients(facts, attacked, conditions, meter)
     rows: Rows = []
     for group in sweep_groups(conditions):
-        for condition, outcome in _outcomes(attacked, clean, group, meter):
+        for condition, outcome in outcomes(attacked, clean, group, meter):
             rows += _rows(facts, condition, outcome)
             forward, backward = condition.passes
             units = len(images) * (forward + BACKWARD_COST * backward)
@@ -141,12 +141,29 @@ def _evaluate(
     return rows
 
 
+def _add_gradients(
+    facts: Rows, attacked: AttackBatch, conditions: Sequence[Condition], meter: CostMeter
+) -> None:
+    """How large the gradient is that white-box attacks start from; at zero they go nowhere."""
+    first = next((condition for condition in conditions if condition.white_box), None)
+    if first is None:
+        return
+    with meter.measure(first.key):
+        try:
+            gradient = attacked.gradient(first.threat)
+        except BrokenAttackError:
+            return  # not finite: every attack that follows it will say so in a row of its own
+    for row, largest in zip(facts, gradient.abs().flatten(1).amax(1).tolist(), strict=True):
+        row["gradient"] = largest
+
+
 def _clean_scores(subject: Subject, attacked: AttackBatch) -> Scores:
-    classes = attacked.logits.shape[1]
-    if subject.data.labels and max(subject.data.labels) >= classes:
+    classes, wanted = attacked.logits.shape[1], subject.data.num_classes
+    if max(subject.data.labels) >= classes or (wanted is not None and wanted != classes):
+        has = wanted if wanted is not None else f"labels up to {max(subject.data.labels)}"
         raise UserError(
-            f"{subject.label} has {classes} classes, but {subject.data.name} has labels up to "
-            f"{max(subject.data.labels)}; give a checkpoint with that many classes"
+            f"{subject.label} has {classes} classes, {subject.data.name} has {has}; "
+            "they must be the same classes"
         )
     try:
         return score(attacked.logits, attacked.y)
@@ -154,50 +171,6 @@ def _clean_scores(subject: Subject, attacked: AttackBatch) -> Scores:
         raise UserError(
             f"{subject.label}: {error}, on clean images; check the checkpoint"
         ) from error
-
-
-class Outcome(NamedTuple):
-    """Scores and distances of a condition, or why there are none."""
-
-    scores: Scores | None
-    distance: Tensor | None
-    message: str = ""
-
-
-def _outcomes(
-    attacked: AttackBatch, clean: Scores, group: Sequence[Condition], meter: CostMeter
-) -> Iterator[tuple[Condition, Outcome]]:
-    first = group[0]
-    if first.sweep is None:
-        yield first, Outcome(clean, torch.zeros(len(attacked.x), dtype=torch.float64))
-        return
-    budgets = [condition.eps for condition in group]
-    sweep = first.sweep(attacked, budgets, threat=first.threat, settings=first.settings)
-    for condition in group:
-        with meter.measure(condition.key):
-            outcome = _attack_and_score(attacked, condition, sweep)
-        yield condition, outcome
-
-
-def _attack_and_score(
-    attacked: AttackBatch, condition: Condition, sweep: Iterator[Tensor]
-) -> Outcome:
-    """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
-    try:
-        x_adv = next(sweep)
-        check_adversarial(
-            attacked.x, x_adv, float(condition.eps), condition.threat, std_of(attacked.model)
-        )
-        with torch.no_grad():
-            scores = score(attacked.model(x_adv), attacked.y)
-        return Outcome(scores, linf(attacked.x, x_adv))
-    except StopIteration:
-        return Outcome(None, None, "the attack stopped before this budget")
-    except Exception as error:
-        if is_out_of_memory(error):
-            raise
-        log.exception("%s failed", condition.id)
-        return Outcome(None, None, f"{type(error).__name__}: {error}")
 
 
 def _facts(subject: Subject, batch: LoadedBatch) -> Rows:
@@ -223,8 +196,9 @@ def _rows(facts: Rows, condition: Condition, outcome: Outcome) -> Rows:
         failed = {"status": Status.ERROR.value, "message": outcome.message}
         return [row | about | failed for row in facts]
     scores, distance = outcome.scores, outcome.distance
-    values = zip(*(each.tolist() for each in (*scores, distance)), strict=True)
-    names = ("prediction", "rank", "loss", "linf")
+    rounded = scores.rank if outcome.rank_8bit is None else outcome.rank_8bit
+    values = zip(*(each.tolist() for each in (*scores, distance, rounded)), strict=True)
+    names = ("prediction", "rank", "loss", "linf", "rank_8bit")
     return [
         row | about | dict(zip(names, value, strict=True)) | {"status": Status.OK.value}
         for row, value in zip(facts, values, strict=True)

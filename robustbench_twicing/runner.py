@@ -208,6 +208,7 @@ def describe_condition(condition: Condition) -> dict[str, Any]:
         "eps": str(condition.eps),
         "protocol": condition.protocol,
         "threat": asdict(condition.threat),
+        "white_box": condition.white_box,
         "settings": dict(condition.settings),
         "changed": dict(condition.changed),
     }

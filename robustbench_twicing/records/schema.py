@@ -35,6 +35,8 @@ RECORD_SCHEMA = pa.schema(
         ("rank", pa.int32()),  # 0: top-1 right, below 5: top-5 right
         ("clean_loss", pa.float64()),
         ("loss", pa.float64()),
+        ("gradient", pa.float64()),  # largest |d loss / d pixel| at the clean image, if computed
+        ("rank_8bit", pa.int32()),  # rank after rounding the adversarial image to 8 bits
         ("linf", pa.float64()),  # largest pixel change, in [0, 1]
         ("status", _NAME),
         ("message", pa.string()),

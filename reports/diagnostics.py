@@ -1,0 +1,133 @@
+"""Signs that an attack was weak or a number misleads, from the records of one evaluation."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+LARGE_BUDGET = Fraction(64, 255)
+"""In pixels; a gradient attack that leaves a model standing here has not worked."""
+STILL_RIGHT = 0.05
+"""Share of right images at a large budget that calls for a flag."""
+ROUNDING_SHARE = 0.01
+"""Change of accuracy by 8-bit rounding, or by a larger budget, that calls for a flag."""
+SATURATED_LOSS = 1e-7
+"""Below it float32 takes the true class's probability for 1 and gradients vanish."""
+
+
+class Scored(NamedTuple):
+    """A condition that was scored: its description in the manifest, and its rows."""
+
+    condition: Mapping[str, Any]
+    rows: pd.DataFrame
+
+    @property
+    def eps(self) -> Fraction:
+        """Declared budget, in the protocol's own space."""
+        return Fraction(self.condition["eps"])
+
+    @property
+    def right(self) -> int:
+        """Images right under the condition."""
+        return int((self.rows["rank"] == 0).sum())
+
+    def is_white_box(self) -> bool:
+        """Whether the attack follows gradients."""
+        return bool(self.condition["white_box"])
+
+
+def diagnose(one: Scored, others: Sequence[Scored]) -> list[str]:
+    """Flags of one condition; the others are those of the same model, images and protocol.
+
+    Args:
+        one: an attacked condition; clean and budget 0 have nothing to diagnose.
+        others: all scored conditions, ``one`` among them.
+    """
+    if one.eps == 0 or one.rows.empty:
+        return []
+    alone = [flag for check in ALONE for flag in check(one)]
+    return alone + [flag for check in COMPARED for flag in check(one, others)]
+
+
+def _zero_gradient(one: Scored) -> Iterator[str]:
+    known = one.rows["gradient"].dropna()
+    if one.is_white_box() and len(known) and (known == 0).any():
+        yield f"zero-gradient-{_percent((known == 0).mean())}"
+
+
+def _loss_not_higher(one: Scored) -> Iterator[str]:
+    if one.is_white_box() and one.rows["loss"].mean() <= one.rows["clean_loss"].mean():
+        yield "loss-not-higher"
+
+
+def _unbroken(one: Scored) -> Iterator[str]:
+    if one.is_white_box() and one.eps >= LARGE_BUDGET and one.right > STILL_RIGHT * len(one.rows):
+        yield "unbroken-at-large-budget"
+
+
+def _rounding(one: Scored) -> Iterator[str]:
+    change = int((one.rows["rank_8bit"] == 0).sum()) - one.right
+    if abs(change) > ROUNDING_SHARE * len(one.rows):
+        yield f"8bit-{change:+d}-right"
+
+
+def _saturated(one: Scored) -> Iterator[str]:
+    share = (one.rows["clean_loss"] < SATURATED_LOSS).mean()
+    if one.is_white_box() and share > ROUNDING_SHARE:
+        yield f"saturated-{_percent(share)}"
+
+
+def _not_monotone(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
+    smaller = [
+        other.right
+        for other in others
+        if other.condition["attack"] == one.condition["attack"] and other.eps < one.eps
+    ]
+    if smaller and one.right - min(smaller) > max(1, ROUNDING_SHARE * len(one.rows)):
+        yield "not-monotone"
+
+
+def _weaker_than_fgsm(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
+    if one.condition["attack"] == "pgd" and _beaten(one, others, lambda attack: attack == "fgsm"):
+        yield "fgsm-beats-pgd"
+
+
+def _weaker_than_black_box(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
+    if one.is_white_box() and _beaten(one, others, lambda attack: attack == "spsa"):
+        yield "black-box-beats-white-box"
+
+
+def _weaker_than_noise(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
+    attack = one.condition["attack"]
+    noise = [each for each in _at(one.eps, others) if each.condition["attack"] == "noise"]
+    if attack != "noise" and one.right and any(each.right <= one.right for each in noise):
+        yield "noise-as-strong"
+
+
+ALONE: tuple[Callable[[Scored], Iterator[str]], ...] = (
+    _zero_gradient,
+    _loss_not_higher,
+    _unbroken,
+    _rounding,
+    _saturated,
+)
+COMPARED: tuple[Callable[[Scored, Sequence[Scored]], Iterator[str]], ...] = (
+    _not_monotone,
+    _weaker_than_fgsm,
+    _weaker_than_black_box,
+    _weaker_than_noise,
+)
+
+
+def _at(eps: Fraction, others: Sequence[Scored]) -> list[Scored]:
+    return [other for other in others if other.eps == eps]
+
+
+def _beaten(one: Scored, others: Sequence[Scored], by: Callable[[str], bool]) -> bool:
+    rivals = [other for other in _at(one.eps, others) if by(other.condition["attack"])]
+    return any(rival.right < one.right for rival in rivals)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"

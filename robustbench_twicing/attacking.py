@@ -1,0 +1,78 @@
+"""Attack one batch, check what comes back, score it."""
+
+import logging
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from .attack_batch import AttackBatch
+from .classifier import std_of
+from .conditions import Condition
+from .cost import CostMeter
+from .environment import is_out_of_memory
+from .scoring import Scores, linf, score
+from .threat import check_adversarial
+
+log = logging.getLogger(__name__)
+
+
+class Outcome(NamedTuple):
+    """Scores, distances and ranks after rounding to 8 bits; or why there are none."""
+
+    scores: Scores | None
+    distance: Tensor | None
+    rank_8bit: Tensor | None = None
+    message: str = ""
+
+
+def outcomes(
+    attacked: AttackBatch, clean: Scores, group: Sequence[Condition], meter: CostMeter
+) -> Iterator[tuple[Condition, Outcome]]:
+    """The outcome of every condition of a sweep, in order."""
+    first = group[0]
+    if first.sweep is None:
+        yield first, Outcome(clean, torch.zeros(len(attacked.x), dtype=torch.float64))
+        return
+    budgets = [condition.eps for condition in group]
+    sweep = first.sweep(attacked, budgets, threat=first.threat, settings=first.settings)
+    for condition in group:
+        with meter.measure(condition.key):
+            outcome = _attack_and_score(attacked, condition, sweep)
+        yield condition, outcome
+
+
+def _attack_and_score(
+    attacked: AttackBatch, condition: Condition, sweep: Iterator[Tensor]
+) -> Outcome:
+    """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
+    try:
+        x_adv = next(sweep)
+        check_adversarial(
+            attacked.x, x_adv, float(condition.eps), condition.threat, std_of(attacked.model)
+        )
+        with torch.no_grad():
+            scores = score(attacked.model(x_adv), attacked.y)
+            rounded = score(attacked.model(round_to_8_bits(x_adv)), attacked.y)
+        return Outcome(scores, linf(attacked.x, x_adv), rounded.rank)
+    except StopIteration:
+        return Outcome(None, None, message="the attack stopped before this budget")
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        log.warning("%s failed: %s", condition.id, error)
+        return Outcome(None, None, message=f"{type(error).__name__}: {error}{_place(error)}")
+
+
+def _place(error: Exception) -> str:
+    """Where an exception was raised, for the reader of an error row."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+
+
+def round_to_8_bits(x_adv: Tensor) -> Tensor:
+    """The image as a file would hold it: clipped to [0, 1], 256 levels."""
+    return (x_adv.clamp(0, 1) * 255).round() / 255
