@@ -15,6 +15,7 @@ from .cost import CostMeter
 from .data import Dataset
 from .environment import is_out_of_memory
 from .errors import BrokenAttackError, UserError
+from .gradient import eval_mode
 from .progress import BACKWARD_COST, Report, Step
 from .records import Part, Status
 from .records.schema import RECORD_SCHEMA
@@ -185,10 +186,11 @@ def _attack_and_score(
     """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
     try:
         x_adv = next(sweep)
+        attacked.check_untouched()
         check_adversarial(
             attacked.x, x_adv, float(condition.eps), condition.threat, std_of(attacked.model)
         )
-        with torch.no_grad():
+        with torch.no_grad(), eval_mode(attacked.model):
             scores = score(attacked.model(x_adv), attacked.y)
         return Outcome(scores, linf(attacked.x, x_adv))
     except StopIteration:
