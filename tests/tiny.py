@@ -2,17 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from hashlib import sha256
-from typing import Self
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from attacks import ATTACKS
+from reports import results
 from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.conditions import Condition, clean
 from robustbench_twicing.data import BadImageError, Dataset
 from robustbench_twicing.preprocessing import Preprocessing
+from robustbench_twicing.runner import Options, Run, evaluate_models
 
 SIDE = 8
 PREPROCESSING = Preprocessing(crop=SIDE, resize=None, mean=(0.4, 0.5, 0.6), std=(0.2, 0.25, 0.3))
@@ -116,3 +123,34 @@ def halfspace() -> Classifier:
 def convnet(seed: int = 0) -> Classifier:
     """The convolutional net as a classifier with five classes."""
     return Classifier(ConvNet(seed=seed), PREPROCESSING, ModelRecord("convnet"))
+
+
+def quick_conditions(
+    *names: str, budgets: Sequence[Fraction] = (Fraction(4, 255),)
+) -> list[Condition]:
+    """Conditions of the table by attack, with the constants of slow attacks cut down."""
+    small = {"steps": 3, "samples": 8}
+    return [
+        clean() if name == "clean" else ATTACKS[name].condition(eps, overrides=small)
+        for name in names
+        for eps in (budgets if name != "clean" else budgets[:1])
+    ]
+
+
+def run(
+    classifier: Classifier,
+    data: Dataset,
+    conditions: Sequence[Condition],
+    out: Path,
+    **options: Any,
+) -> Run:
+    """Evaluate one classifier with these options."""
+    label = classifier.record.model
+    return evaluate_models(
+        {label: classifier}, data, conditions, out=out, options=Options(**options)
+    )
+
+
+def table(run: Run) -> pd.DataFrame:
+    """results.csv of a run by condition."""
+    return results(run.folder).set_index("condition")
