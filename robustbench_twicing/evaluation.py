@@ -2,28 +2,27 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from .attack_batch import AttackBatch
-from .batches import LoadedBatch, pixels_hash, to_tensor
+from .batches import LoadedBatch, to_tensor
 from .classifier import Classifier, std_of
-from .conditions import Condition, sweep_groups
+from .conditions import Condition, Sweep, sweep_groups
 from .cost import CostMeter
 from .data import Dataset
 from .environment import is_out_of_memory
 from .errors import BrokenAttackError, UserError
-from .gradient import eval_mode
 from .progress import BACKWARD_COST, Report, Step
-from .records import Part, Status
+from .records import Part
 from .records.schema import RECORD_SCHEMA
+from .rows import Outcome, Rows, facts, scored, skipped
 from .scoring import Scores, linf, score
 from .threat import check_adversarial
 
 log = logging.getLogger(__name__)
-Rows = list[dict[str, Any]]
 
 
 class Subject(NamedTuple):
@@ -63,7 +62,7 @@ def evaluate_batch(
             if len(piece.indices) < len(batch.indices):
                 flags["batch-halved"] = None
     for condition in conditions:
-        rows += _skipped_rows(subject, batch, condition)
+        rows += skipped(subject.label, subject.data, batch, condition)
     order = {
         (condition.protocol, condition.id): position
         for position, condition in enumerate(conditions)
@@ -126,16 +125,16 @@ def _evaluate(
         seed=subject.seed,
         keep_graph=any(condition.shares_gradient for condition in conditions),
     )
-    facts = _facts(subject, batch)
+    known = facts(subject.label, subject.data, batch)
     with meter.measure(conditions[0].key):
         clean = _clean_scores(subject, attacked)
     for name, values in zip(("clean_prediction", "clean_rank", "clean_loss"), clean, strict=True):
-        for row, value in zip(facts, values.tolist(), strict=True):
+        for row, value in zip(known, values.tolist(), strict=True):
             row[name] = value
     rows: Rows = []
     for group in sweep_groups(conditions):
         for condition, outcome in _outcomes(attacked, clean, group, meter):
-            rows += _rows(facts, condition, outcome)
+            rows += scored(known, condition, outcome)
             forward, backward = condition.passes
             units = len(images) * (forward + BACKWARD_COST * backward)
             subject.report(Step(subject.label, condition.id, 0, units))
@@ -157,14 +156,6 @@ def _clean_scores(subject: Subject, attacked: AttackBatch) -> Scores:
         ) from error
 
 
-class Outcome(NamedTuple):
-    """Scores and distances of a condition, or why there are none."""
-
-    scores: Scores | None
-    distance: Tensor | None
-    message: str = ""
-
-
 def _outcomes(
     attacked: AttackBatch, clean: Scores, group: Sequence[Condition], meter: CostMeter
 ) -> Iterator[tuple[Condition, Outcome]]:
@@ -172,12 +163,17 @@ def _outcomes(
     if first.sweep is None:
         yield first, Outcome(clean, torch.zeros(len(attacked.x), dtype=torch.float64))
         return
-    budgets = [condition.eps for condition in group]
-    sweep = first.sweep(attacked, budgets, threat=first.threat, settings=first.settings)
+    sweep = _sweep(first.sweep, attacked, group)
     for condition in group:
         with meter.measure(condition.key):
             outcome = _attack_and_score(attacked, condition, sweep)
         yield condition, outcome
+
+
+def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> Iterator[Tensor]:
+    """Started by the first `next`, so that a failure to start is a failure of the attack too."""
+    budgets = [condition.eps for condition in group]
+    yield from sweep(attacked, budgets, threat=group[0].threat, settings=group[0].settings)
 
 
 def _attack_and_score(
@@ -185,12 +181,11 @@ def _attack_and_score(
 ) -> Outcome:
     """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
     try:
-        x_adv = next(sweep)
-        attacked.check_untouched()
+        x_adv = _next(sweep, attacked)
         check_adversarial(
             attacked.x, x_adv, float(condition.eps), condition.threat, std_of(attacked.model)
         )
-        with torch.no_grad(), eval_mode(attacked.model):
+        with torch.no_grad():
             scores = score(attacked.model(x_adv), attacked.y)
         return Outcome(scores, linf(attacked.x, x_adv))
     except StopIteration:
@@ -202,41 +197,10 @@ def _attack_and_score(
         return Outcome(None, None, f"{type(error).__name__}: {error}")
 
 
-def _facts(subject: Subject, batch: LoadedBatch) -> Rows:
-    return [
-        _identity(subject, index) | {"pixels_sha256": pixels_hash(pixels)}
-        for index, pixels in zip(batch.indices, batch.pixels, strict=True)
-    ]
-
-
-def _identity(subject: Subject, index: int) -> dict[str, Any]:
-    return {
-        "label": subject.label,
-        "dataset": subject.data.name,
-        "index": index,
-        "image": subject.data.ids[index],
-        "target": subject.data.labels[index],
-    }
-
-
-def _rows(facts: Rows, condition: Condition, outcome: Outcome) -> Rows:
-    about = {"protocol": condition.protocol, "condition": condition.id}
-    if outcome.scores is None or outcome.distance is None:
-        failed = {"status": Status.ERROR.value, "message": outcome.message}
-        return [row | about | failed for row in facts]
-    scores, distance = outcome.scores, outcome.distance
-    values = zip(*(each.tolist() for each in (*scores, distance)), strict=True)
-    names = ("prediction", "rank", "loss", "linf")
-    return [
-        row | about | dict(zip(names, value, strict=True)) | {"status": Status.OK.value}
-        for row, value in zip(facts, values, strict=True)
-    ]
-
-
-def _skipped_rows(subject: Subject, batch: LoadedBatch, condition: Condition) -> Rows:
-    about = {"protocol": condition.protocol, "condition": condition.id}
-    skipped = {"status": Status.SKIPPED.value}
-    return [
-        _identity(subject, bad.position) | about | skipped | {"message": str(bad.error)}
-        for bad in batch.unreadable
-    ]
+def _next(sweep: Iterator[Tensor], attacked: AttackBatch) -> Tensor:
+    """What the attack made, with model and clean images as they were before it."""
+    try:
+        return next(sweep)
+    finally:
+        attacked.model.eval()
+        attacked.check_untouched()
