@@ -151,6 +151,19 @@ def run(
     )
 
 
-def table(run: Run) -> pd.DataFrame:
-    """results.csv of a run by condition."""
-    return results(run.folder).set_index("condition")
+def table(run: Run) -> dict[str, dict[str, Any]]:
+    """The rows of results.csv by condition."""
+    frame = results(run.folder)
+    rows: Any = frame.to_dict("records")
+    return {row["condition"]: row for row in rows}
+
+
+def column(run: Run, name: str) -> list[Any]:
+    """One column of results.csv."""
+    return list(results(run.folder)[name])
+
+
+def text(records: pd.DataFrame, *, without: str = "") -> str:
+    """Records as CSV with all digits, to be compared; without the rows of one condition."""
+    counted = records.astype({"prediction": "Int64", "rank": "Int64"})
+    return counted[counted["condition"] != without].to_csv(index=False)
