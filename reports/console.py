@@ -5,9 +5,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.protocols import PROTOCOLS
+from robustbench_twicing.records import Evaluation, RunFolder, Status
 
 from .explanations import explain_flag
+
+SCORED = ("top-1 %", "95 % range", "top-5 %", "robust %", "change/255")
 
 
 def print_results(run: RunFolder, table: pd.DataFrame, console: Console) -> None:
@@ -18,10 +21,13 @@ def print_results(run: RunFolder, table: pd.DataFrame, console: Console) -> None
         table: `results` of the run.
         console: where to.
     """
-    for (label, dataset, protocol), rows in table.groupby(
-        ["label", "dataset", "protocol"], sort=False
-    ):
-        console.print(_section(f"{label} on {dataset}, protocol {protocol}", rows))
+    subjects = table.groupby(["label", "dataset"], sort=False)
+    for (label, dataset), rows in subjects:
+        for protocol, section in rows.groupby("protocol", sort=False):
+            images = ", ".join(f"{count} images" for count in section["n_images"].unique())
+            console.print(_section(f"{label} on {dataset}, {images}, protocol {protocol}", section))
+        if rows["protocol"].nunique() > 1:
+            console.print(_side_by_side(f"{label}: the protocols side by side, top-1 %", rows))
     for sentence in _sentences(run, table):
         console.print(f"- {sentence}", markup=False, highlight=False)
 
@@ -29,13 +35,15 @@ def print_results(run: RunFolder, table: pd.DataFrame, console: Console) -> None
 def _section(title: str, rows: pd.DataFrame) -> Table:
     table = Table(title=escape(title), title_justify="left")
     table.add_column("condition", no_wrap=True)
-    for name in ("top-1 %", "95 % range", "top-5 %", "robust %", "change/255", "images"):
+    for name in SCORED:
         table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("flags", no_wrap=True)
+    common = _common_flags(rows)
     for _, row in rows.iterrows():
+        marks = "!" * len(_flags_of(row["flags"]) - common)
         if row["status"] != "ok":
-            table.add_row(
-                row["condition"], str(row["status"]), "", "", "", "", str(row["n_images"])
-            )
+            images = f"{row['n_images']} images"
+            table.add_row(row["condition"], str(row["status"]), images, "", "", "", marks)
             continue
         table.add_row(
             row["condition"],
@@ -44,32 +52,72 @@ def _section(title: str, rows: pd.DataFrame) -> Table:
             f"{row['top5']:.2f}",
             f"{row['robust_top1']:.2f}",
             f"{row['linf_255_max']:.3g}",
-            str(row["n_images"]),
+            marks,
         )
     return table
 
 
+def _side_by_side(title: str, rows: pd.DataFrame) -> Table:
+    """One row per condition id, one column per protocol; the pixels a budget allows beside it."""
+    protocols = list(rows["protocol"].unique())
+    table = Table(title=escape(title), title_justify="left")
+    table.add_column("condition", no_wrap=True)
+    for protocol in protocols:
+        table.add_column(protocol, justify="right")
+        table.add_column("allows/255", justify="right")
+    for condition, same in rows.groupby("condition", sort=False):
+        cells = [str(condition)]
+        for protocol in protocols:
+            found = same[same["protocol"] == protocol]
+            scored = found[found["status"] == "ok"]
+            cells.append(f"{scored['top1'].iloc[0]:.2f}" if len(scored) else "")
+            cells.append(f"{found['eps_pixel_255_max'].iloc[0]:.3g}" if len(found) else "")
+        table.add_row(*cells)
+    return table
+
+
+def _flags_of(cell: str) -> set[str]:
+    return {flag for flag in cell.split(";") if flag}
+
+
+def _common_flags(rows: pd.DataFrame) -> set[str]:
+    """Flags that every row has; they are said once, below, and mark no row."""
+    return set.intersection(*(_flags_of(cell) for cell in rows["flags"]))
+
+
 def _sentences(run: RunFolder, table: pd.DataFrame) -> list[str]:
-    """What a reader must know: flags, notes, skipped images, failures."""
-    found: list[str] = []
-    flags = dict.fromkeys(flag for cell in table["flags"] for flag in cell.split(";") if flag)
-    found += [f"{flag}: {explain_flag(flag)}" for flag in flags]
+    """What a reader must know: protocols, flags, notes, skipped images, failures."""
+    found = [
+        f"protocol {name}: {PROTOCOLS[name].meaning}"
+        for name in table["protocol"].unique()
+        if name != "pixel" or table["protocol"].nunique() > 1
+    ]
+    found += [f"{flag}: {explain_flag(flag)}" for flag in sorted(_common_flags(table))]
+    found += _marked(table)
     for evaluation in run.manifest.evaluations:
         found += [f"{evaluation.label}: {note}" for note in evaluation.record["notes"]]
         found += [f"{evaluation.dataset['name']}: {note}" for note in evaluation.dataset["notes"]]
-        found += _not_scored(run, evaluation.label)
+        found += _not_scored(run, evaluation)
     return list(dict.fromkeys(found))
 
 
-def _not_scored(run: RunFolder, label: str) -> list[str]:
-    found = []
-    for evaluation in run.manifest.evaluations:
-        if evaluation.label != label:
-            continue
-        frame = run.records(evaluation).frame
-        rows = frame[frame["status"] == "error"].drop_duplicates(["condition", "message"])
-        for condition, message in zip(rows["condition"], rows["message"], strict=True):
-            found.append(f"{label}: {condition} failed and is not scored: {message}")
-        skipped = frame[frame["status"] == "skipped"].drop_duplicates("image")
-        found += [f"skipped: {message}" for message in skipped["message"]]
-    return found
+def _marked(table: pd.DataFrame) -> list[str]:
+    """The flags of some rows, each with the rows that have it."""
+    several = table["label"].nunique() > 1
+    rows: dict[str, list[str]] = {}
+    for _, row in table.iterrows():
+        name = f"{row['label']} {row['condition']}" if several else row["condition"]
+        for flag in sorted(_flags_of(row["flags"]) - _common_flags(table)):
+            rows.setdefault(flag, []).append(name)
+    return [f"! {flag} ({', '.join(on)}): {explain_flag(flag)}" for flag, on in rows.items()]
+
+
+def _not_scored(run: RunFolder, evaluation: Evaluation) -> list[str]:
+    frame = run.records(evaluation).frame
+    rows = frame[frame["status"] == Status.ERROR].drop_duplicates(["condition", "message"])
+    failed = zip(rows["condition"], rows["message"], strict=True)
+    skipped = frame[frame["status"] == Status.SKIPPED].drop_duplicates("image")
+    return [
+        f"{evaluation.label}: {condition} failed and is not scored: {message}"
+        for condition, message in failed
+    ] + [f"skipped: {message}" for message in skipped["message"]]

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from .budgets import format_budget
+from .errors import BrokenAttackError
 from .gradient import gradient_or_zero, input_gradient
 from .seeds import image_generators
 from .threat import ThreatModel
@@ -43,6 +44,7 @@ class AttackBatch:
         self.seed = seed
         self._keep_graph = keep_graph
         self._gradients: dict[str, Tensor] = {}
+        self._untouched = x.clone()
         self._leaf = x.detach().clone().requires_grad_() if keep_graph else x
 
     @cached_property
@@ -55,6 +57,16 @@ class AttackBatch:
     def logits(self) -> Tensor:
         """Clean logits (N, K), detached."""
         return self._clean_pass.detach()
+
+    def check_untouched(self) -> None:
+        """Refuse an attack that changed the clean images; they are put right again.
+
+        Raises:
+            BrokenAttackError: the images are not what they were.
+        """
+        if not torch.equal(self.x, self._untouched):
+            self.x = self._untouched.clone()
+            raise BrokenAttackError("changed the clean images in place")
 
     def target(self, threat: ThreatModel) -> Tensor:
         """Class indices (N,) that the attack moves away from."""

@@ -4,29 +4,20 @@ import logging
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from .attack_batch import AttackBatch
 from .classifier import std_of
-from .conditions import Condition
+from .conditions import Condition, Sweep
 from .cost import CostMeter
 from .environment import is_out_of_memory
+from .rows import Outcome
 from .scoring import Scores, linf, score
 from .threat import check_adversarial
 
 log = logging.getLogger(__name__)
-
-
-class Outcome(NamedTuple):
-    """Scores, distances and ranks after rounding to 8 bits; or why there are none."""
-
-    scores: Scores | None
-    distance: Tensor | None
-    rank_8bit: Tensor | None = None
-    message: str = ""
 
 
 def outcomes(
@@ -37,12 +28,17 @@ def outcomes(
     if first.sweep is None:
         yield first, Outcome(clean, torch.zeros(len(attacked.x), dtype=torch.float64))
         return
-    budgets = [condition.eps for condition in group]
-    sweep = first.sweep(attacked, budgets, threat=first.threat, settings=first.settings)
+    sweep = _sweep(first.sweep, attacked, group)
     for condition in group:
         with meter.measure(condition.key):
             outcome = _attack_and_score(attacked, condition, sweep)
         yield condition, outcome
+
+
+def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> Iterator[Tensor]:
+    """Started by the first `next`, so that a failure to start is a failure of the attack too."""
+    budgets = [condition.eps for condition in group]
+    yield from sweep(attacked, budgets, threat=group[0].threat, settings=group[0].settings)
 
 
 def _attack_and_score(
@@ -50,7 +46,7 @@ def _attack_and_score(
 ) -> Outcome:
     """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
     try:
-        x_adv = next(sweep)
+        x_adv = _next(sweep, attacked)
         check_adversarial(
             attacked.x, x_adv, float(condition.eps), condition.threat, std_of(attacked.model)
         )
@@ -76,3 +72,12 @@ def _place(error: Exception) -> str:
 def round_to_8_bits(x_adv: Tensor) -> Tensor:
     """The image as a file would hold it: clipped to [0, 1], 256 levels."""
     return (x_adv.clamp(0, 1) * 255).round() / 255
+
+
+def _next(sweep: Iterator[Tensor], attacked: AttackBatch) -> Tensor:
+    """What the attack made, with model and clean images as they were before it."""
+    try:
+        return next(sweep)
+    finally:
+        attacked.model.eval()
+        attacked.check_untouched()

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,11 @@ from . import __version__
 from .errors import UserError
 
 PACKAGES = ("torch", "torchvision", "timm", "torchattacks", "foolbox", "numpy", "pillow", "pandas")
+OUT_OF_MEMORY_WORDS = (
+    "can't allocate memory",  # torch's CPU allocator
+    "CUDA error: out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+)
 
 
 def describe_environment(device: torch.device) -> dict[str, Any]:
@@ -53,9 +59,9 @@ def choose_device(name: str) -> torch.device:
     available = torch.cuda.is_available()
     if name == "auto":
         return torch.device("cuda" if available else "cpu")
-    kind, _, index = name.partition(":")
-    if kind not in ("cpu", "cuda") or (index and not index.isdigit()):
+    if not re.fullmatch("cpu|cuda(:[0-9]{1,4})?", name):
         raise UserError(f"--device {name!r} is unknown; it is auto, cpu or cuda")
+    kind, _, index = name.partition(":")
     if kind == "cuda" and not (available and int(index or 0) < torch.cuda.device_count()):
         raise UserError(f"--device {name}: this machine has no such CUDA device; use auto or cpu")
     return torch.device(name)
@@ -65,7 +71,9 @@ def is_out_of_memory(error: BaseException) -> bool:
     """Whether an exception says that memory ran out, on the GPU or on the CPU."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
-    return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    return isinstance(error, RuntimeError) and any(
+        words in str(error) for words in OUT_OF_MEMORY_WORDS
+    )
 
 
 def _git(folder: Path, *command: str) -> str | None:

@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 
 from .attack_batch import AttackBatch
-from .attacking import Outcome, outcomes
-from .batches import LoadedBatch, pixels_hash, to_tensor
+from .attacking import outcomes
+from .batches import LoadedBatch, to_tensor
 from .classifier import Classifier
 from .conditions import Condition, sweep_groups
 from .cost import CostMeter
@@ -16,12 +16,12 @@ from .data import Dataset
 from .environment import is_out_of_memory
 from .errors import BrokenAttackError, UserError
 from .progress import BACKWARD_COST, Report, Step
-from .records import Part, Status
+from .records import Part
 from .records.schema import RECORD_SCHEMA
+from .rows import Rows, facts, scored, skipped
 from .scoring import Scores, score
 
 log = logging.getLogger(__name__)
-Rows = list[dict[str, Any]]
 
 
 class Subject(NamedTuple):
@@ -61,7 +61,7 @@ def evaluate_batch(
             if len(piece.indices) < len(batch.indices):
                 flags["batch-halved"] = None
     for condition in conditions:
-        rows += _skipped_rows(subject, batch, condition)
+        rows += skipped(subject.label, subject.data, batch, condition)
     order = {
         (condition.protocol, condition.id): position
         for position, condition in enumerate(conditions)
@@ -124,17 +124,17 @@ def _evaluate(
         seed=subject.seed,
         keep_graph=any(condition.white_box for condition in conditions),
     )
-    facts = _facts(subject, batch)
+    known = facts(subject.label, subject.data, batch)
     with meter.measure(conditions[0].key):
         clean = _clean_scores(subject, attacked)
     for name, values in zip(("clean_prediction", "clean_rank", "clean_loss"), clean, strict=True):
-        for row, value in zip(facts, values.tolist(), strict=True):
+        for row, value in zip(known, values.tolist(), strict=True):
             row[name] = value
-    _add_gradients(facts, attacked, conditions, meter)
+    _add_gradients(known, attacked, conditions, meter)
     rows: Rows = []
     for group in sweep_groups(conditions):
         for condition, outcome in outcomes(attacked, clean, group, meter):
-            rows += _rows(facts, condition, outcome)
+            rows += scored(known, condition, outcome)
             forward, backward = condition.passes
             units = len(images) * (forward + BACKWARD_COST * backward)
             subject.report(Step(subject.label, condition.id, 0, units))
@@ -142,7 +142,7 @@ def _evaluate(
 
 
 def _add_gradients(
-    facts: Rows, attacked: AttackBatch, conditions: Sequence[Condition], meter: CostMeter
+    rows: Rows, attacked: AttackBatch, conditions: Sequence[Condition], meter: CostMeter
 ) -> None:
     """How large the gradient is that white-box attacks start from; at zero they go nowhere."""
     first = next((condition for condition in conditions if condition.white_box), None)
@@ -153,7 +153,7 @@ def _add_gradients(
             gradient = attacked.gradient(first.threat)
         except BrokenAttackError:
             return  # not finite: every attack that follows it will say so in a row of its own
-    for row, largest in zip(facts, gradient.abs().flatten(1).amax(1).tolist(), strict=True):
+    for row, largest in zip(rows, gradient.abs().flatten(1).amax(1).tolist(), strict=True):
         row["gradient"] = largest
 
 
@@ -171,44 +171,3 @@ def _clean_scores(subject: Subject, attacked: AttackBatch) -> Scores:
         raise UserError(
             f"{subject.label}: {error}, on clean images; check the checkpoint"
         ) from error
-
-
-def _facts(subject: Subject, batch: LoadedBatch) -> Rows:
-    return [
-        _identity(subject, index) | {"pixels_sha256": pixels_hash(pixels)}
-        for index, pixels in zip(batch.indices, batch.pixels, strict=True)
-    ]
-
-
-def _identity(subject: Subject, index: int) -> dict[str, Any]:
-    return {
-        "label": subject.label,
-        "dataset": subject.data.name,
-        "index": index,
-        "image": subject.data.ids[index],
-        "target": subject.data.labels[index],
-    }
-
-
-def _rows(facts: Rows, condition: Condition, outcome: Outcome) -> Rows:
-    about = {"protocol": condition.protocol, "condition": condition.id}
-    if outcome.scores is None or outcome.distance is None:
-        failed = {"status": Status.ERROR.value, "message": outcome.message}
-        return [row | about | failed for row in facts]
-    scores, distance = outcome.scores, outcome.distance
-    rounded = scores.rank if outcome.rank_8bit is None else outcome.rank_8bit
-    values = zip(*(each.tolist() for each in (*scores, distance, rounded)), strict=True)
-    names = ("prediction", "rank", "loss", "linf", "rank_8bit")
-    return [
-        row | about | dict(zip(names, value, strict=True)) | {"status": Status.OK.value}
-        for row, value in zip(facts, values, strict=True)
-    ]
-
-
-def _skipped_rows(subject: Subject, batch: LoadedBatch, condition: Condition) -> Rows:
-    about = {"protocol": condition.protocol, "condition": condition.id}
-    skipped = {"status": Status.SKIPPED.value}
-    return [
-        _identity(subject, bad.position) | about | skipped | {"message": str(bad.error)}
-        for bad in batch.unreadable
-    ]

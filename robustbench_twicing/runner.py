@@ -1,10 +1,11 @@
 """The one loop: models, batches, conditions."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import torch
@@ -13,11 +14,13 @@ from .batches import load_batches
 from .classifier import Classifier
 from .conditions import AttackFunction, Condition, from_functions
 from .data import Dataset, open_dataset
+from .description import make_manifest
 from .environment import choose_device, describe_environment
 from .errors import UserError
 from .evaluation import Subject, evaluate_batch
+from .gradient import eval_mode
 from .progress import BACKWARD_COST, Report, Step, silent
-from .records import Evaluation, Manifest, RunFolder
+from .records import RunFolder
 
 
 @dataclass(frozen=True)
@@ -25,11 +28,11 @@ class Run:
     """What `evaluate` returns: a run folder, and the way to its records.
 
     Attributes:
-        folder: the run folder (a temporary one where no ``out`` was given).
+        folder: the run folder; a temporary one, where no ``out`` was given, lasts as long as this
+            object.
     """
 
     folder: RunFolder
-    _keep_alive: object = field(default=None, repr=False)
 
     @property
     def complete(self) -> bool:
@@ -39,7 +42,8 @@ class Run:
     def records(self) -> pd.DataFrame:
         """One row per label, data set, condition and image."""
         evaluations = self.folder.manifest.evaluations
-        return pd.concat([self.folder.records(each).frame for each in evaluations])
+        frames = [self.folder.records(each).frame for each in evaluations]
+        return pd.concat(frames, ignore_index=True)
 
 
 @dataclass(frozen=True)
@@ -104,11 +108,19 @@ def evaluate(
     options = Options(seed, batch_size, on_bad_image, device)
     dataset = open_dataset(data) if isinstance(data, str) else data
     todo = from_functions(conditions)
-    temporary = tempfile.TemporaryDirectory() if out is None else None
-    folder = Path(temporary.name) / "run" if temporary else Path(str(out))
     models = {label or classifier.record.model: classifier}
-    run = evaluate_models(models, dataset, todo, out=folder, options=options)
-    return Run(run.folder, temporary)
+    if out is not None:
+        return evaluate_models(models, dataset, todo, out=Path(out), options=options)
+    temporary = tempfile.TemporaryDirectory()
+    try:
+        run = evaluate_models(
+            models, dataset, todo, out=Path(temporary.name) / "run", options=options
+        )
+    except BaseException:
+        temporary.cleanup()
+        raise
+    weakref.finalize(run.folder, temporary.cleanup)
+    return run
 
 
 def evaluate_models(
@@ -136,12 +148,18 @@ def evaluate_models(
     if not conditions:
         raise UserError("no condition is given; name at least one, like clean")
     device = choose_device(options.device)
-    manifest = make_manifest(models, data, conditions, options, device)
+    manifest = make_manifest(
+        models,
+        data,
+        conditions,
+        seed=options.seed,
+        batch_size=options.batch_size,
+        on_bad_image=options.on_bad_image,
+        device=device.type,
+    )
     folder = RunFolder.create_or_continue(out, manifest)
     folder.add_session(describe_environment(device))
     for evaluation, classifier in zip(manifest.evaluations, models.values(), strict=True):
-        home = classifier.device
-        classifier.to(device)
         subject = Subject(evaluation.label, classifier, data, options.seed, report)
         missing = folder.missing(evaluation)
         parts = [part for part in missing if _in_shard(part, options.shard)]
@@ -154,64 +172,24 @@ def evaluate_models(
             batch_size=options.batch_size,
             skip_bad=options.on_bad_image == "skip",
         )
-        for batch in loaded:
-            content = evaluate_batch(subject, batch, conditions, device)
-            folder.write_part(evaluation, batch.part, content)
-            report(Step(subject.label, "", len(batch.indices) + len(batch.unreadable), 0))
-        classifier.to(home)
+        with _ready(classifier, device):
+            for batch in loaded:
+                content = evaluate_batch(subject, batch, conditions, device)
+                folder.write_part(evaluation, batch.part, content)
+                report(Step(subject.label, "", len(batch.indices) + len(batch.unreadable), 0))
     return Run(folder)
 
 
-def make_manifest(
-    models: Mapping[str, Classifier],
-    data: Dataset,
-    conditions: Sequence[Condition],
-    options: Options,
-    device: torch.device,
-) -> Manifest:
-    """What the run is, before anything is computed."""
-    about = describe_data(data)
-    evaluations = tuple(
-        Evaluation(label, asdict(model.record), model.preprocessing.as_dict(), about)
-        for label, model in models.items()
-    )
-    return Manifest(
-        evaluations=evaluations,
-        conditions=tuple(describe_condition(condition) for condition in conditions),
-        seed=options.seed,
-        batch_size=options.batch_size,
-        on_bad_image=options.on_bad_image,
-        device=device.type,
-    )
-
-
-def describe_data(data: Dataset) -> dict[str, Any]:
-    """A data set as plain values."""
-    return {
-        "name": data.name,
-        "source": data.source,
-        "n_images": len(data),
-        "fingerprint": data.fingerprint,
-        "labelling": data.labelling,
-        "num_classes": data.num_classes,
-        "notes": list(data.notes),
-        "flags": list(data.flags),
-        "skipped": [each._asdict() for each in data.skipped],
-    }
-
-
-def describe_condition(condition: Condition) -> dict[str, Any]:
-    """A condition as plain values; the budget as an exact fraction."""
-    return {
-        "id": condition.id,
-        "attack": condition.attack,
-        "eps": str(condition.eps),
-        "protocol": condition.protocol,
-        "threat": asdict(condition.threat),
-        "white_box": condition.white_box,
-        "settings": dict(condition.settings),
-        "changed": dict(condition.changed),
-    }
+@contextmanager
+def _ready(classifier: Classifier, device: torch.device) -> Iterator[None]:
+    """On the device and in eval mode inside; afterwards as the caller had it."""
+    home = classifier.device
+    classifier.to(device)
+    try:
+        with eval_mode(classifier):
+            yield
+    finally:
+        classifier.to(home)
 
 
 def units(conditions: Sequence[Condition]) -> float:

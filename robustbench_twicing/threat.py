@@ -93,7 +93,7 @@ def check_adversarial(
     low, high = ball(x, eps, unclipped, std)
     excess = torch.maximum(low - x_adv, x_adv - high).max().item()
     if excess > TOLERANCE:
-        raise BrokenAttackError(f"left its ball of {eps * 255:g}/255 by {excess * 255:g}/255")
+        raise BrokenAttackError(f"left its ball of {eps * 255:g}/255 by {excess * 255:.3g}/255")
     if threat.clip and (x_adv.min().item() < 0 or x_adv.max().item() > 1):
         raise BrokenAttackError(
             f"left the valid range [0, 1]: {x_adv.min().item():g} to {x_adv.max().item():g}"

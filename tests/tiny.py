@@ -2,17 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from hashlib import sha256
-from typing import Self
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from attacks import ATTACKS
+from reports import results
 from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.conditions import Condition, clean
 from robustbench_twicing.data import BadImageError, Dataset
 from robustbench_twicing.preprocessing import Preprocessing
+from robustbench_twicing.runner import Options, Run, evaluate_models
 
 SIDE = 8
 PREPROCESSING = Preprocessing(crop=SIDE, resize=None, mean=(0.4, 0.5, 0.6), std=(0.2, 0.25, 0.3))
@@ -116,3 +123,47 @@ def halfspace() -> Classifier:
 def convnet(seed: int = 0) -> Classifier:
     """The convolutional net as a classifier with five classes."""
     return Classifier(ConvNet(seed=seed), PREPROCESSING, ModelRecord("convnet"))
+
+
+def quick_conditions(
+    *names: str, budgets: Sequence[Fraction] = (Fraction(4, 255),)
+) -> list[Condition]:
+    """Conditions of the table by attack, with the constants of slow attacks cut down."""
+    small = {"steps": 3, "samples": 8}
+    return [
+        clean() if name == "clean" else ATTACKS[name].condition(eps, overrides=small)
+        for name in names
+        for eps in (budgets if name != "clean" else budgets[:1])
+    ]
+
+
+def run(
+    classifier: Classifier,
+    data: Dataset,
+    conditions: Sequence[Condition],
+    out: Path,
+    **options: Any,
+) -> Run:
+    """Evaluate one classifier with these options."""
+    label = classifier.record.model
+    return evaluate_models(
+        {label: classifier}, data, conditions, out=out, options=Options(**options)
+    )
+
+
+def table(run: Run) -> dict[str, dict[str, Any]]:
+    """The rows of results.csv by condition."""
+    frame = results(run.folder)
+    rows: Any = frame.to_dict("records")
+    return {row["condition"]: row for row in rows}
+
+
+def column(run: Run, name: str) -> list[Any]:
+    """One column of results.csv."""
+    return list(results(run.folder)[name])
+
+
+def text(records: pd.DataFrame, *, without: str = "") -> str:
+    """Records as CSV with all digits, to be compared; without the rows of one condition."""
+    counted = records.astype({"prediction": "Int64", "rank": "Int64"})
+    return counted[counted["condition"] != without].to_csv(index=False)

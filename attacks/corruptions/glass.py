@@ -25,13 +25,12 @@ def glass_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """
     levels = at(GLASS_BLUR, severity)
     reach = int(levels["max_delta"])
-    blurred = to_bytes(gaussian(to_unit(image), levels["sigma"]))
     height, width = image.shape[:2]
     source = np.arange(height * width)
     for _ in range(int(levels["passes"])):
-        source = source[_copied_from(height, width, reach, rng)]
-    pixels = blurred.reshape(height * width, -1)
-    moved = pixels[source].reshape(image.shape)
+        source = source.take(_copied_from(height, width, reach, rng))
+    blurred = to_bytes(gaussian(to_unit(image), levels["sigma"]))
+    moved = np.take(blurred.reshape(height * width, -1), source, axis=0).reshape(image.shape)
     return to_bytes(gaussian(to_unit(moved), levels["sigma"]))
 
 
@@ -40,22 +39,26 @@ def _copied_from(height: int, width: int, reach: int, rng: RandomState) -> NDArr
 
     Pixels are visited from the last row and column to the first. A visit copies the current value
     of a neighbour: its new value where the neighbour was visited before, else its old one. So
-    follow the neighbours to the first that had not been visited, doubling the stride each time.
+    each chain of neighbours is followed to its first pixel that had not been visited. About half
+    of the chains end at every step.
     """
-    rows = np.arange(height - reach, reach, -1)
-    columns = np.arange(width - reach, reach, -1)
-    visited = (rows[:, None] * width + columns).ravel()
-    shift = rng.randint(-reach, reach, (len(visited), 2))
-    neighbour = visited + shift[:, 1] * width + shift[:, 0]
-    pixels = height * width
-    was_visited = np.zeros(pixels, dtype=bool)
-    was_visited[visited] = True
-    # The second half of `link` stands for old values: where a chain ends.
-    link = np.concatenate([np.arange(pixels, 2 * pixels)] * 2)
-    old = (neighbour <= visited) | ~was_visited[neighbour]
-    link[visited] = neighbour + pixels * old
-    while True:
-        further = link[link]
-        if np.array_equal(further, link):
-            return link[:pixels] - pixels
-        link = further
+    pixel = np.arange(height * width)
+    rows, columns = slice(height - reach, reach, -1), slice(width - reach, reach, -1)
+    neighbour = pixel.copy()
+    visited = neighbour.reshape(height, width)[rows, columns]
+    shift = rng.randint(-reach, reach, (*visited.shape, 2))
+    visited += shift[..., 1] * width + shift[..., 0]
+
+    ends = np.ones(height * width, dtype=bool)
+    ends.reshape(height, width)[rows, columns] = False
+    ends = ends | (neighbour <= pixel) | ends.take(neighbour)
+
+    source = neighbour.copy()
+    open_chains = np.flatnonzero(~ends)
+    reached = neighbour.take(open_chains)
+    while open_chains.size:
+        further = neighbour.take(reached)
+        source[open_chains] = further
+        goes_on = np.flatnonzero(~ends.take(reached))
+        open_chains, reached = open_chains.take(goes_on), further.take(goes_on)
+    return source

@@ -118,9 +118,9 @@ def _identify(path: Path, stream: IO[bytes]) -> Image.Image:
     """Open an image without decoding it; ``stream`` stays the caller's."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # refused below
             image = Image.open(stream, formats=FORMATS)
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+    except Image.DecompressionBombError as error:
         raise BadImageError(path, f"has more than {LARGEST_IMAGE:,} pixels") from error
     except Exception as error:  # Pillow's decoders raise anything on damaged bytes
         stream.seek(0)

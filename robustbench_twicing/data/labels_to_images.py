@@ -1,14 +1,23 @@
 """Join a label file with the images of a folder; nothing may be left over on either side."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from ..errors import UserError
 from .class_folders import Labelled, check_range
 from .class_list import OwnClasses
 from .imagenet import NUM_CLASSES, WNID, wnid_to_index
 from .label_file import Label
-from .scanning import IMAGE_ENDINGS, Found, Listing, count, name_some
+from .scanning import IMAGE_ENDINGS, Listing, count, name_some
+
+Stem = tuple[str, ...]
+
+
+class _Image(NamedTuple):
+    id: str
+    stem: Stem
 
 
 def label_by_file(
@@ -21,13 +30,14 @@ def label_by_file(
     Raises:
         UserError: images without label, labels without image, contradictions.
     """
-    by_stem: dict[str, list[Found]] = defaultdict(list)
+    by_stem: dict[str, list[_Image]] = defaultdict(list)
     for image in listing.images:
-        by_stem[_stem(image.id)[-1]].append(image)
+        stem = _stem(image.id)
+        by_stem[stem[-1]].append(_Image(image.id, stem))
     indices: dict[str, int] = {}
     without_image: list[str] = []
     for label in labels:
-        image_id = _match(label, by_stem[_stem(label.name)[-1]], source)
+        image_id = _match(label, by_stem, source)
         if image_id is None:
             without_image.append(label.name)
         elif indices.setdefault(image_id, label.target) != label.target:
@@ -48,20 +58,25 @@ def label_by_file(
     )
 
 
-def _stem(name: str) -> tuple[str, ...]:
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
+
+
+def _stem(name: str) -> Stem:
     """Path parts, the last without an image's ending."""
-    path = PurePosixPath(name.replace("\\", "/"))
-    if path.suffix.lower() in IMAGE_ENDINGS:
-        path = path.with_suffix("")
-    return tuple(part for part in path.parts if part not in (".", "/")) or ("",)
+    parts = _parts(name) or ("",)
+    start, dot, ending = parts[-1].rpartition(".")
+    return (*parts[:-1], start) if start and (dot + ending).lower() in IMAGE_ENDINGS else parts
 
 
-def _match(label: Label, candidates: list[Found], source: str) -> str | None:
+def _match(label: Label, by_stem: Mapping[str, list[_Image]], source: str) -> str | None:
     """The image whose path ends as the name does, or the other way round."""
     wanted = _stem(label.name)
-    matches = [image.id for image in candidates if _same_end(wanted, _stem(image.id))]
+    candidates = by_stem.get(wanted[-1], [])
+    matches = [image.id for image in candidates if _same_end(wanted, image.stem)]
     if len(matches) > 1:
-        exact = [name for name in matches if PurePosixPath(name).name == _last(label.name)]
+        last = _parts(label.name)[-1:]
+        exact = [name for name in matches if _parts(name)[-1:] == last]
         matches = exact if len(exact) == 1 else matches
     if len(matches) > 1:
         raise UserError(
@@ -71,13 +86,9 @@ def _match(label: Label, candidates: list[Found], source: str) -> str | None:
     return matches[0] if matches else None
 
 
-def _same_end(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+def _same_end(one: Stem, other: Stem) -> bool:
     shorter = min(len(one), len(other))
     return one[-shorter:] == other[-shorter:]
-
-
-def _last(name: str) -> str:
-    return PurePosixPath(name.replace("\\", "/")).name
 
 
 def _refuse_leftovers(

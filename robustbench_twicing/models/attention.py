@@ -4,6 +4,7 @@ A is the softmax over keys of q k^T / sqrt(d). Explicit forms A (B, h, N, N); th
 does. There is no attention dropout: the networks are for evaluation.
 """
 
+import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -11,7 +12,7 @@ from .checks import AttentionForm
 
 
 def weights(q: Tensor, k: Tensor) -> Tensor:
-    """A itself: (B, h, N, d) queries and keys to (B, h, N, N), rows summing to one."""
+    """A itself: (..., N, d) queries and keys to (..., N, N), rows summing to one."""
     # Scaling q costs N d products, scaling the scores N N of them.
     scale: float = q.shape[-1] ** -0.5
     return (q * scale @ k.transpose(-2, -1)).softmax(dim=-1)
@@ -30,12 +31,15 @@ def average_twice(q: Tensor, k: Tensor, v: Tensor, *, fused: bool) -> Tensor:
     The residual v - A v is averaged with the same A. Explicit computes A once; fused runs the
     kernel twice, which costs some time and saves the memory of A.
     """
+    shape = v.shape
     if fused:
         once = scaled_dot_product_attention(q, k, v)
         return once + scaled_dot_product_attention(q, k, v - once)
+    # Three-dimensional and in one piece, because both products would otherwise copy v.
+    q, k, v = (each.flatten(0, 1) for each in (q, k, v))
     a = weights(q, k)
     once = a @ v
-    return once + a @ (v - once)
+    return torch.baddbmm(once, a, v - once).view(shape)
 
 
 def set_attention(network: nn.Module, form: AttentionForm) -> None:

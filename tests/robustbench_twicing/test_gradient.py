@@ -55,7 +55,8 @@ class Rounding(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Pixels to logits."""
-        return Linear()((x * 255).round())
+        logits: Tensor = Linear()((x * 255).round())
+        return logits
 
 
 class Constant(nn.Module):
@@ -100,9 +101,10 @@ def test_a_gradient_that_is_not_a_number_is_a_broken_attack_and_no_zero() -> Non
 
 
 def test_eval_mode_gives_every_module_its_mode_back() -> None:
-    model = nn.Sequential(ConvNet(), nn.Dropout(), ConvNet()).train()
-    model[2].eval()
-    model[0].drop.eval()
+    first, last = ConvNet(), ConvNet()
+    model = nn.Sequential(first, nn.Dropout(), last).train()
+    last.eval()
+    first.drop.eval()
     before = [module.training for module in model.modules()]
     assert 0 < sum(before) < len(before)
     with eval_mode(model):

@@ -5,7 +5,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robustbench_twicing.data.class_list import OwnClasses
@@ -52,6 +52,11 @@ def test_line_numbers_are_those_of_an_editor() -> None:
 def test_names_with_spaces() -> None:
     assert parse_labels("my cat.png 7\n", "x")[0].name == "my cat.png"
     assert parse_labels("my cat.png,7\n", "x")[0].name == "my cat.png"
+
+
+def test_a_tab_separates_before_a_comma() -> None:
+    assert parse_labels("a,b;c.png\t7\n", "x")[0].name == "a,b;c.png"
+    assert parse_labels("a,b.png;7\n", "x")[0].name == "a,b.png"
 
 
 @pytest.mark.parametrize("text", ["a.png,cat\nb.png,dog\n", "a.png,1\nb.png,0\n"])
@@ -104,6 +109,7 @@ NAMES = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_ .\-]{0,20}[A-Za-z0-9_]\.png", fu
 TABLES = st.lists(st.tuples(NAMES, st.integers(0, 999)), min_size=1, max_size=20)
 
 
+@settings(deadline=None)
 @given(
     TABLES, st.sampled_from(",;\t"), st.booleans(), st.booleans(), st.sampled_from(["\n", "\r\n"])
 )
@@ -119,12 +125,14 @@ def test_what_csv_writes_is_read_back(
     assert [(label.name, label.target) for label in labels] == table
 
 
+@settings(deadline=None)
 @given(TABLES)
 def test_plain_lines_are_read_back(table: list[tuple[str, int]]) -> None:
     labels = parse_labels("".join(f"{name} {label}\n" for name, label in table), "x")
     assert [(label.name, label.target) for label in labels] == table
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("a1,;\t\"' \n\r\x00n.-é\u2028")))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with contextlib.suppress(UserError):

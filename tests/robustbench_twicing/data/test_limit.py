@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robustbench_twicing.data import Dataset, Pixels, open_dataset
@@ -52,6 +52,7 @@ def test_classes_take_turns(size: int, counts: list[int]) -> None:
     assert limited.notes == (f"{size} of 64 images were used, spread over 4 of 4 classes (seed 0)",)
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 9), min_size=1, max_size=40),
     st.integers(1, 40),

@@ -1,0 +1,42 @@
+"""Digital: pixelate and JPEG compression."""
+
+import io
+
+import numpy as np
+from numpy.random import RandomState
+from PIL import Image
+
+from .pixels import Pixels
+from .severity import Levels, at
+
+PIXELATE: Levels = {"scale": (0.6, 0.5, 0.4, 0.3, 0.25)}
+JPEG_COMPRESSION: Levels = {"quality": (25, 18, 15, 10, 7)}
+
+
+def pixelate(image: Pixels, severity: int, rng: RandomState) -> Pixels:
+    """Shrink with a box filter and enlarge again. Draws nothing."""
+    scale = at(PIXELATE, severity)["scale"]
+    height, width = image.shape[:2]
+    small = Image.fromarray(image).resize(
+        (int(width * scale), int(height * scale)), Image.Resampling.BOX
+    )
+    return np.array(small.resize((width, height), Image.Resampling.BOX))
+
+
+def jpeg_compression(image: Pixels, severity: int, rng: RandomState) -> Pixels:
+    """Save as JPEG of low quality, Pillow's defaults otherwise (4:2:0). Draws nothing."""
+    return _through_jpeg(image, quality=int(at(JPEG_COMPRESSION, severity)["quality"]))
+
+
+def store_as_jpeg(image: Pixels, quality: int) -> Pixels:
+    """What remains after the file format of the official ImageNet-C, there quality 85.
+
+    It removes a quarter of the strength of the noise corruptions.
+    """
+    return _through_jpeg(image, quality=quality, optimize=True)
+
+
+def _through_jpeg(image: Pixels, quality: int, optimize: bool = False) -> Pixels:
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, "JPEG", quality=quality, optimize=optimize, subsampling=2)
+    return np.array(Image.open(file))

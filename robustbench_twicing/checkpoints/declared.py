@@ -1,0 +1,103 @@
+"""What a training file says of itself beside its weights: architecture, arguments, epoch."""
+
+import argparse
+import types
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any
+
+from ..errors import UserError
+from ..models import ModelSpec, resolve_model
+from .finding import WRAPPERS, entries
+
+LONGEST_VALUE = 200
+"""Characters of an argument that are kept."""
+OVERRIDE_FLAG = "arch-override"
+
+
+def training_facts(content: Any) -> dict[str, Any]:
+    """Everything at the top of a checkpoint that is not weights, as plain values for a record.
+
+    Returns:
+        ``epoch``, ``arch``, ``args`` (a dict), metrics and the like, as far as the file has them.
+    """
+    facts = {}
+    for key, value in entries(content):
+        arguments = _arguments(value)
+        if key in ("args", "hyper_parameters", "config") and arguments is not None:
+            facts[key] = {str(name): _plain(part) for name, part in arguments.items()}
+        elif isinstance(key, str) and key not in WRAPPERS and _is_plain(value):
+            facts[key] = _plain(value)
+    return facts
+
+
+def declared_architectures(content: Any) -> dict[str, str]:
+    """The names a file gives to its architecture: where it says so -> what it says."""
+    facts = training_facts(content)
+    found = {key: facts.get(key) for key in ("arch", "architecture", "model_name")}
+    for home in ("args", "hyper_parameters", "config"):
+        arguments = facts.get(home)
+        if isinstance(arguments, dict):
+            found |= {f"{home}.{key}": arguments.get(key) for key in ("model", "arch")}
+    return {where: name for where, name in found.items() if isinstance(name, str) and name}
+
+
+def check_declared(
+    content: Any, asked: ModelSpec, *, override: bool, source: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Compare the architecture that a file names with the one that was asked for.
+
+    Args:
+        content: what the file holds.
+        asked: the model asked for; its layer placement is not compared, since no file has it.
+        override: go on in spite of a contradiction.
+        source: what errors call the file.
+
+    Returns:
+        Notes, and flags: ``arch-override`` where a contradiction was overridden.
+
+    Raises:
+        UserError: the file names another architecture, and `override` is False.
+    """
+    notes: list[str] = []
+    flags: tuple[str, ...] = ()
+    for where, name in declared_architectures(content).items():
+        try:
+            declared = resolve_model(name)
+        except UserError:
+            notes.append(f"The file names its architecture {name!r} ({where}), unknown here.")
+            continue
+        if _same(declared, asked):
+            continue
+        if not override:
+            raise UserError(
+                f"{source} says it is {name} ({where}), but {asked.name} was asked for; "
+                f"ask for {declared.name}, or insist with --arch-override, which marks every number"
+            )
+        notes.append(f"The file says it is {name} ({where}); evaluated as {asked.name} by request.")
+        flags = (OVERRIDE_FLAG,)
+    return tuple(dict.fromkeys(notes)), flags
+
+
+def _same(declared: ModelSpec, asked: ModelSpec) -> bool:
+    if declared.name.split("[")[0] == asked.name.split("[")[0]:
+        return True
+    theirs = (declared.timm_name or "").split(".")[0]
+    return asked.family == "timm" and theirs == (asked.timm_name or "").split(".")[0]
+
+
+def _arguments(value: Any) -> Mapping[Any, Any] | None:
+    if isinstance(value, (argparse.Namespace, types.SimpleNamespace)):
+        return vars(value)
+    return dict(entries(value)) if isinstance(value, dict) else None
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float, str, PurePath))
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    text = value if isinstance(value, (str, PurePath)) else repr(value)
+    return str(text)[:LONGEST_VALUE]

@@ -1,0 +1,183 @@
+"""Find the weights in what a checkpoint holds, and say which were taken."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from torch import Tensor
+
+from ..errors import UserError
+
+Choice = Literal["auto", "plain", "ema"]
+
+PLAIN_KEYS = ("state_dict", "model", "module", "model_state_dict", "net", "network", "weights")
+"""Where training scripts keep plain weights; the first that is there is taken."""
+EMA_KEYS = ("state_dict_ema", "model_ema", "ema_state_dict", "ema", "model_ema_state_dict")
+"""Where they keep the exponential moving average."""
+WRAPPERS = (*PLAIN_KEYS, *EMA_KEYS, "checkpoint")
+PREFIXES = ("module.", "_orig_mod.", "model.")
+"""What DistributedDataParallel, torch.compile and Lightning put before every key."""
+DEEPEST = 4
+"""Wrappers inside wrappers beyond this are not followed (a pickle can contain itself)."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights found in a checkpoint.
+
+    Attributes:
+        state_dict: keys without any prefix.
+        choice: ``plain`` or ``ema``.
+        key: where they were, like ``model`` or ``checkpoint.state_dict_ema``; empty when bare.
+        notes: sentences a reader must know.
+    """
+
+    state_dict: dict[str, Tensor]
+    choice: Literal["plain", "ema"]
+    key: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Found:
+    key: str
+    ema: bool
+    tensors: Mapping[Any, Any]
+
+
+def entries(mapping: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    """Items of a dict from a file, whose own attributes could stand before its methods."""
+    return list(dict.items(mapping)) if isinstance(mapping, dict) else []
+
+
+def find_weights(content: Any, choice: Choice = "auto", *, source: str = "it") -> Weights:
+    """Choose the weights to evaluate.
+
+    Args:
+        content: what the file holds: a state dict, or one inside the wrappers of `PLAIN_KEYS` and
+            `EMA_KEYS`, nested in any order.
+        choice: ``plain``; ``ema``; ``auto``, which is plain, and EMA only where there is no other.
+        source: what errors call the file.
+
+    Raises:
+        UserError: an unknown choice, no weights of that kind, or something else among the tensors.
+    """
+    if choice not in get_args(Choice):
+        raise UserError(f"weights {choice!r} is none of {', '.join(get_args(Choice))}")
+    found = list(_walk(content))
+    if not found:
+        raise UserError(f"{source} holds no weights: {_inventory(content)}")
+    plain = [each for each in found if not each.ema]
+    ema = [each for each in found if each.ema]
+    taken = _take(choice, plain, ema, source)
+    notes = [*_about_choice(choice, taken, found)]
+    state_dict, prefix = strip_prefixes(_only_tensors(taken, source))
+    if prefix:
+        notes.append(f"The prefix {prefix!r} was taken off the keys.")
+    return Weights(state_dict, "ema" if taken.ema else "plain", taken.key, tuple(notes))
+
+
+def both_kinds(content: Any, *, source: str = "it") -> dict[str, Weights]:
+    """Every kind of weights that a file holds: ``plain``, ``ema`` or both.
+
+    Raises:
+        UserError: none at all.
+    """
+    kinds = {"ema" if each.ema else "plain" for each in _walk(content)}
+    choices: tuple[Choice, ...] = ("plain", "ema")
+    if not kinds:
+        raise UserError(f"{source} holds no weights: {_inventory(content)}")
+    return {kind: find_weights(content, kind, source=source) for kind in choices if kind in kinds}
+
+
+def strip_prefixes(state_dict: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], str]:
+    """Take off what wrappers put before all keys, in any order and number.
+
+    Returns:
+        The state dict, and the prefix that was taken off (empty if none).
+    """
+    # torch.compile on a part of a network leaves its mark inside a key.
+    bare = {
+        ".".join(part for part in key.split(".") if part != "_orig_mod"): tensor
+        for key, tensor in state_dict.items()
+    }
+    if len(bare) < len(state_dict):
+        bare = dict(state_dict)
+    off = "_orig_mod." if all("_orig_mod." in key for key in state_dict) else ""
+    while prefix := _common_prefix(bare):
+        bare = {key.removeprefix(prefix): tensor for key, tensor in bare.items()}
+        off += prefix
+    return bare, off
+
+
+def _common_prefix(state_dict: Mapping[str, Tensor]) -> str:
+    for prefix in PREFIXES:
+        if state_dict and all(key.startswith(prefix) for key in state_dict):
+            return prefix
+    return ""
+
+
+def _walk(
+    value: Any, path: tuple[str, ...] = (), ema: bool = False, seen: frozenset[int] = frozenset()
+) -> Iterator[_Found]:
+    """All state dicts behind known wrappers, in the order in which plain weights are preferred."""
+    if not isinstance(value, dict) or id(value) in seen or len(path) > DEEPEST:
+        return
+    here = dict(entries(value))
+    wrappers = [key for key in WRAPPERS if isinstance(here.get(key), dict)]
+    if not wrappers and any(isinstance(part, Tensor) for part in here.values()):
+        yield _Found(".".join(path), ema, here)
+    for key in wrappers:
+        yield from _walk(here[key], (*path, key), ema or key in EMA_KEYS, seen | {id(value)})
+
+
+def _take(choice: Choice, plain: list[_Found], ema: list[_Found], source: str) -> _Found:
+    if choice == "ema":
+        if not ema:
+            raise UserError(
+                f"{source} holds no EMA weights ({_names(plain)} only); ask for plain weights"
+            )
+        return ema[0]
+    if plain:
+        return plain[0]
+    if choice == "plain":
+        raise UserError(
+            f"{source} holds EMA weights only ({_names(ema)}); ask for ema weights, or auto"
+        )
+    return ema[0]
+
+
+def _about_choice(choice: Choice, taken: _Found, found: list[_Found]) -> Iterator[str]:
+    if taken.ema and choice == "auto":
+        yield f"The file holds EMA weights only; those under {taken.key!r} were taken."
+    others = [each.key for each in found if each is not taken]
+    if others:
+        kind = "EMA weights" if taken.ema else "Plain weights"
+        listed = ", ".join(repr(key) for key in others)
+        yield f"{kind} under {taken.key!r} were taken; the file also holds {listed}."
+
+
+def _only_tensors(found: _Found, source: str) -> dict[str, Tensor]:
+    odd = [key for key, part in found.tensors.items() if not isinstance(part, Tensor)]
+    odd += [key for key in found.tensors if not isinstance(key, str)]
+    if odd:
+        kind = type(found.tensors[odd[0]]).__name__
+        where = f"{source} under {found.key!r}" if found.key else source
+        raise UserError(
+            f"{where} holds something other than named tensors among its weights: "
+            f"{odd[0]!r} is a {kind}; a state dict holds tensors alone"
+        )
+    return dict(found.tensors)
+
+
+def _names(found: list[_Found]) -> str:
+    return ", ".join(repr(each.key) if each.key else "a bare state dict" for each in found)
+
+
+def _inventory(content: Any) -> str:
+    wanted = f"wanted is a state dict, bare or under {', '.join(PLAIN_KEYS[:3])}"
+    if not isinstance(content, dict):
+        return f"it is a {type(content).__name__}; {wanted}"
+    keys = [str(key) for key, _ in entries(content)]
+    listed = ", ".join(keys[:8]) + (", ..." if len(keys) > 8 else "")
+    return f"its keys are {listed or 'none'}; {wanted}"

@@ -1,0 +1,153 @@
+"""The three ways to give a network its weights: a file, timm's published ones, a random seed."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import nn
+
+from ..errors import UserError
+from ..models import ModelSpec
+from .declared import check_declared, declared_architectures, training_facts
+from .finding import Choice, find_weights
+from .hashing import file_sha256, weights_sha256
+from .pretrained import fetch_pretrained, timm_state_dict
+from .reading import read_checkpoint
+from .strict import load_into
+
+WAYS = (
+    "give the path of a checkpoint, pretrained (timm's weights) or random:SEED (an untrained net)"
+)
+PRETRAINED, RANDOM = "pretrained", "random:"
+LARGEST_SEED = 2**63
+TWINS = ("deit", "neutreno", "twicing", "fan", "fan_twicing", "fan_hybrid")
+"""Families whose files cannot be told apart from another one's."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A network with weights, and what a record says of them."""
+
+    network: nn.Module
+    checkpoint: str
+    checkpoint_sha256: str = ""
+    weights: str = ""
+    weights_sha256: str = ""
+    notes: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def give_weights(
+    build: Callable[[], nn.Module],
+    checkpoint: str | None,
+    asked: str,
+    *,
+    spec: ModelSpec | None,
+    weights: Choice = "auto",
+    arch_override: bool = False,
+) -> Given:
+    """Build a network and give it weights.
+
+    Args:
+        build: makes the network; called once, with torch's global generator set aside.
+        checkpoint: a path, ``pretrained`` or ``random:SEED``.
+        asked: the model's name, for errors.
+        spec: the model of the table or of timm; None for a user's own network.
+        weights: see `find_weights`.
+        arch_override: see `check_declared`.
+
+    Raises:
+        UserError: no checkpoint, or one that cannot be used, with the reason.
+    """
+    if checkpoint is None:
+        raise UserError(f"no checkpoint was given for {asked}, and none is implied; {WAYS}")
+    if checkpoint.startswith(RANDOM) or checkpoint == RANDOM.rstrip(":"):
+        return _random(build, checkpoint, asked, spec)
+    with torch.random.fork_rng(devices=[]):
+        network = build()
+    if checkpoint == PRETRAINED:
+        return _pretrained(network, asked, spec)
+    return _from_file(network, checkpoint, asked, spec, weights, arch_override)
+
+
+def _random(
+    build: Callable[[], nn.Module], checkpoint: str, asked: str, spec: ModelSpec | None
+) -> Given:
+    digits = checkpoint.removeprefix(RANDOM)
+    if not (digits.isascii() and digits.isdigit() and int(digits) < LARGEST_SEED):
+        raise UserError(f"checkpoint {checkpoint!r} has no seed; write it like random:0")
+    if spec is None:
+        raise UserError(
+            f"{checkpoint} is for models of the table; {asked} is your own code, which initialises "
+            "its network itself"
+        )
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(int(digits))
+        network = build()
+    return Given(
+        network,
+        checkpoint=checkpoint,
+        weights_sha256=weights_sha256(network.state_dict()),
+        notes=(f"The weights are random (seed {digits}): the model has not been trained.",),
+        flags=("random-weights",),
+    )
+
+
+def _pretrained(network: nn.Module, asked: str, spec: ModelSpec | None) -> Given:
+    if spec is None:
+        raise UserError(f"pretrained weights are timm's; {asked} is your own code and has none")
+    path = fetch_pretrained(spec)
+    state_dict = find_weights(read_checkpoint(path).content, source=str(path)).state_dict
+    if spec.family == "timm":
+        with torch.random.fork_rng(devices=[]):
+            state_dict = timm_state_dict(spec, state_dict)
+    loaded = load_into(network, state_dict, source=f"timm's {spec.timm_name}", asked=asked)
+    return Given(
+        network,
+        checkpoint=PRETRAINED,
+        checkpoint_sha256=file_sha256(path),
+        weights="plain",
+        weights_sha256=loaded.sha256,
+        notes=(f"The weights are those that timm publishes for {spec.timm_name}.", *loaded.notes),
+    )
+
+
+def _from_file(
+    network: nn.Module,
+    checkpoint: str,
+    asked: str,
+    spec: ModelSpec | None,
+    weights: Choice,
+    arch_override: bool,
+) -> Given:
+    file = read_checkpoint(checkpoint)
+    source = str(file.path)
+    declared_notes, flags = _check_name(file.content, spec, arch_override, source)
+    found = find_weights(file.content, weights, source=source)
+    loaded = load_into(network, found.state_dict, source=source, asked=asked)
+    return Given(
+        network,
+        checkpoint=checkpoint,
+        checkpoint_sha256=file.sha256,
+        weights=found.choice,
+        weights_sha256=loaded.sha256,
+        notes=(*declared_notes, *found.notes, *loaded.notes),
+        flags=flags,
+        details={**training_facts(file.content), "key": found.key, "container": file.container},
+    )
+
+
+def _check_name(
+    content: Any, spec: ModelSpec | None, override: bool, source: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if spec is None:
+        return (), ()
+    notes, flags = check_declared(content, spec, override=override, source=source)
+    if spec.family in TWINS and not declared_architectures(content):
+        notes += (
+            "The file does not name its architecture, and its keys fit other variants of attention "
+            f"too: that it is {spec.name} is the user's word.",
+        )
+    return notes, flags

@@ -1,0 +1,141 @@
+"""Everything that can be known of a checkpoint without running the model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..models.fan.old_keys import modernise
+from .anatomy import Anatomy, anatomy
+from .declared import declared_architectures, training_facts
+from .differences import group_keys
+from .finding import both_kinds, entries
+from .hashing import weights_sha256
+from .reading import Checkpoint, read_checkpoint
+from .recognition import Candidate, recognise
+
+BUFFERS = ("running_mean", "running_var", "num_batches_tracked")
+"""Endings of what a state dict holds beside parameters."""
+
+
+@dataclass(frozen=True)
+class WeightsFacts:
+    """One set of weights in a file.
+
+    Attributes:
+        key: where they are; empty where the file is the state dict.
+        keys: number of tensors.
+        parameters: number of values, BatchNorm's buffers left out.
+        dtypes: precision -> number of tensors.
+        not_finite: keys with NaN or infinity.
+        sha256: hash of the weights (see `weights_sha256`).
+        notes: what was done to find them.
+        groups: keys, those that differ in block numbers alone as one.
+    """
+
+    key: str
+    keys: int
+    parameters: int
+    dtypes: Mapping[str, int]
+    not_finite: tuple[str, ...]
+    sha256: str
+    notes: tuple[str, ...]
+    groups: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a checkpoint is.
+
+    Attributes:
+        file: path, container and hash.
+        top: its uppermost keys; empty for a bare state dict.
+        facts: epoch, arguments and the like.
+        declared: where the file names its architecture -> the name.
+        weights: ``plain``, ``ema`` or both.
+        ema_difference: largest difference between plain and EMA weights; None without both, or
+            where their keys or shapes differ.
+        seen: what keys and shapes show; None for an unknown layout.
+        candidates: models of the table that fit.
+    """
+
+    file: Checkpoint
+    top: tuple[str, ...]
+    facts: Mapping[str, Any]
+    declared: Mapping[str, str]
+    weights: Mapping[str, WeightsFacts]
+    ema_difference: float | None
+    seen: Anatomy | None
+    candidates: tuple[Candidate, ...]
+
+
+def inspect_checkpoint(path: str | Path) -> Inspection:
+    """Look at a checkpoint.
+
+    Args:
+        path: as `read_checkpoint`.
+
+    Raises:
+        UserError: it cannot be read, or holds no weights.
+    """
+    file = read_checkpoint(path)
+    found = both_kinds(file.content, source=str(file.path))
+    modern = {kind: modernise(weights.state_dict) for kind, weights in found.items()}
+    first = next(iter(modern.values()))
+    keys = [str(key) for key, _ in entries(file.content)]
+    bare = any(weights.key == "" for weights in found.values())
+    return Inspection(
+        file=file,
+        top=() if bare else tuple(keys),
+        facts=training_facts(file.content),
+        declared=declared_architectures(file.content),
+        weights={
+            kind: _facts(weights.key, modern[kind], weights.notes)
+            for kind, weights in found.items()
+        },
+        ema_difference=_difference(modern),
+        seen=anatomy(first),
+        candidates=recognise(first),
+    )
+
+
+def _facts(key: str, state_dict: Mapping[str, Tensor], notes: tuple[str, ...]) -> WeightsFacts:
+    dtypes: dict[str, int] = {}
+    for tensor in state_dict.values():
+        name = str(tensor.dtype).removeprefix("torch.")
+        dtypes[name] = dtypes.get(name, 0) + 1
+    return WeightsFacts(
+        key=key,
+        keys=len(state_dict),
+        parameters=sum(
+            tensor.numel() for name, tensor in state_dict.items() if not name.endswith(BUFFERS)
+        ),
+        dtypes=dtypes,
+        not_finite=tuple(
+            name
+            for name, tensor in state_dict.items()
+            if tensor.is_floating_point() and not torch.isfinite(tensor.float()).all()
+        ),
+        sha256=weights_sha256(state_dict),
+        notes=notes,
+        groups=tuple(group_keys(state_dict)),
+    )
+
+
+def _difference(weights: Mapping[str, Mapping[str, Tensor]]) -> float | None:
+    if len(weights) < 2:
+        return None
+    plain, ema = weights["plain"], weights["ema"]
+    if plain.keys() != ema.keys() or any(plain[key].shape != ema[key].shape for key in plain):
+        return None
+    return max(
+        (
+            float((plain[key].float() - ema[key].float()).abs().max())
+            for key in plain
+            if plain[key].numel()
+        ),
+        default=0.0,
+    )

@@ -1,0 +1,80 @@
+"""The weights that timm publishes for a model, from the Hugging Face hub or its local cache."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+from torch import Tensor
+
+from ..errors import UserError
+from ..models import ModelSpec
+
+PATIENCE = 5
+"""Seconds to wait for the hub's first answer; the hub's own client retries for most of a minute."""
+_FILE = "model.safetensors"
+
+
+def fetch_pretrained(spec: ModelSpec) -> Path:
+    """The file with timm's weights for a model, downloaded unless it is in the hub's cache.
+
+    Raises:
+        UserError: timm has no such weights, or they are not cached and the hub cannot be reached.
+    """
+    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+    from timm.models import get_pretrained_cfg
+
+    config = get_pretrained_cfg(spec.timm_name) if spec.timm_name else None
+    if config is None or not config.hf_hub_id:
+        raise UserError(
+            f"there are no pretrained weights for {spec.name}: timm publishes none; "
+            "give the path of a checkpoint, or random:SEED"
+        )
+    file = config.hf_hub_filename or _FILE
+    cached = try_to_load_from_cache(config.hf_hub_id, file)
+    if isinstance(cached, str):
+        return Path(cached)
+    _check_reachable(config.hf_hub_id, file, spec.name)
+    try:
+        return Path(hf_hub_download(config.hf_hub_id, file, etag_timeout=PATIENCE))
+    except (OSError, ValueError) as error:
+        raise _unreachable(config.hf_hub_id, spec.name, error) from error
+
+
+def timm_state_dict(spec: ModelSpec, state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Published weights in the layout of today's timm, for a model of timm's own.
+
+    Args:
+        spec: a model of the family ``timm``.
+        state_dict: what the published file holds.
+    """
+    import timm
+
+    network = timm.create_model(
+        spec.sizes["timm_name"],
+        pretrained=True,
+        pretrained_cfg_overlay={"state_dict": dict(state_dict)},
+    )
+    converted: dict[str, Tensor] = network.state_dict()
+    return converted
+
+
+def _check_reachable(repository: str, file: str, name: str) -> None:
+    from huggingface_hub import constants, hf_hub_url
+
+    if constants.HF_HUB_OFFLINE:
+        raise _unreachable(repository, name, "HF_HUB_OFFLINE is set")
+    request = Request(hf_hub_url(repository, file), method="HEAD")
+    try:
+        urlopen(request, timeout=PATIENCE).close()
+    except (URLError, OSError, ValueError) as error:
+        raise _unreachable(repository, name, error) from error
+
+
+def _unreachable(repository: str, name: str, error: object) -> UserError:
+    last = [line.strip() for line in str(error).splitlines() if line.strip()][-1:]
+    return UserError(
+        f"the pretrained weights of {name} ({repository}) are not in the local cache and the "
+        f"Hugging Face hub does not give them ({last[0] if last else type(error).__name__}); "
+        "go online once, or give the path of a checkpoint"
+    )

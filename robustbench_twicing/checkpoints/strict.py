@@ -1,0 +1,130 @@
+"""Load weights into a network: strictly, and with everything said that was done to them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import UserError
+from ..models.fan.old_keys import modernise
+from .anatomy import anatomy
+from .differences import differences, explain
+from .hashing import weights_sha256
+from .positions import resample_positions
+
+MANY = 16
+"""Differences of so many keys are not listed where one sentence says what the file is."""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What strict loading did.
+
+    Attributes:
+        sha256: hash of the weights that the network now has.
+        notes: sentences a reader must know.
+    """
+
+    sha256: str
+    notes: tuple[str, ...]
+
+
+def load_into(
+    network: nn.Module, state_dict: Mapping[str, Tensor], *, source: str, asked: str
+) -> Loaded:
+    """Give a network a file's weights, all of them and nothing else.
+
+    Args:
+        network: receives the weights; its own dtype and device stay.
+        state_dict: keys without prefixes.
+        source: what errors call the file.
+        asked: the name of the model, for errors.
+
+    Raises:
+        UserError: a key missing, left over or of another shape; not a plain tensor of numbers;
+            values that are not finite.
+    """
+    want = network.state_dict()
+    adapted, notes = adapt(state_dict, network)
+    found = differences(adapted, want)
+    if (classes := found.classes()) is not None:
+        raise UserError(
+            f"{source} has {classes[0]} classes (head.weight) and {asked} was built for "
+            f"{classes[1]}; --num-classes {classes[0]} fits the file, if the data's labels do too"
+        )
+    if found:
+        reason = explain(anatomy(adapted), anatomy(want))
+        parts = [reason, "" if reason and found.count > MANY else str(found)]
+        raise UserError(f"{source} does not fit {asked}: {'; '.join(filter(None, parts))}")
+    ready = {key: _ready(key, adapted[key], want[key].dtype, source) for key in want}
+    network.load_state_dict(ready, strict=True)
+    return Loaded(weights_sha256(ready), (*notes, *_about_dtypes(adapted)))
+
+
+def adapt(
+    state_dict: Mapping[str, Tensor], network: nn.Module
+) -> tuple[dict[str, Tensor], tuple[str, ...]]:
+    """Bring old key layouts and another position grid to what the network has.
+
+    Returns:
+        The state dict and sentences on what was changed.
+    """
+    adapted, notes = modernise(state_dict), []
+    if adapted.keys() != state_dict.keys():
+        notes.append("Keys of an early FAN release were renamed to those of today's.")
+    have, want = adapted.get("pos_embed"), network.state_dict().get("pos_embed")
+    grid: Any = getattr(getattr(network, "patch_embed", None), "grid_size", None)
+    if have is not None and want is not None and grid is not None and _other_grid(have, want):
+        extra = want.shape[1] - grid[0] * grid[1]
+        if extra >= 0 and ("dist_token" in adapted) == (extra > 1):
+            adapted["pos_embed"] = resample_positions(have, grid, extra)
+            notes.append(
+                f"The position embedding was resampled from {have.shape[1]} to {want.shape[1]} "
+                f"tokens, to a grid of {grid[0]} x {grid[1]} patches (bicubic, without antialias, "
+                "as the DeiT repository does and timm 1.0 does not)."
+            )
+    return adapted, tuple(notes)
+
+
+def _other_grid(have: Tensor, want: Tensor) -> bool:
+    return (
+        have.ndim == want.ndim == 3
+        and have.shape[0] == want.shape[0] == 1
+        and have.shape[2] == want.shape[2]
+        and have.shape[1] != want.shape[1]
+    )
+
+
+def _ready(key: str, tensor: Tensor, dtype: torch.dtype, source: str) -> Tensor:
+    """One tensor in the network's dtype, finite."""
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:
+        raise UserError(f"{source}: {key} is a {tensor.layout} tensor; weights are dense numbers")
+    if dtype.is_floating_point and not tensor.dtype.is_floating_point:
+        raise UserError(
+            f"{source}: {key} holds {_name(tensor.dtype)}, and the network computes with "
+            f"{_name(dtype)}; quantised weights are not supported"
+        )
+    converted = tensor.to(dtype)
+    if converted.is_floating_point():
+        bad = int((~torch.isfinite(converted)).sum())
+        if bad:
+            raise UserError(
+                f"{source}: {key} has {bad} of {tensor.numel()} values that are not finite "
+                "(NaN or infinity); such weights cannot be evaluated"
+            )
+    return converted
+
+
+def _about_dtypes(state_dict: Mapping[str, Tensor]) -> Iterator[str]:
+    counts: dict[torch.dtype, int] = {}
+    for tensor in state_dict.values():
+        if tensor.is_floating_point() and tensor.dtype != torch.float32:
+            counts[tensor.dtype] = counts.get(tensor.dtype, 0) + 1
+    for dtype, count in counts.items():
+        yield f"{count} tensors were stored as {_name(dtype)} and are evaluated in float32."
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

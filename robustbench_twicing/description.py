@@ -1,0 +1,65 @@
+"""Models, data and conditions as plain values: what the manifest of a run says of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from .classifier import Classifier
+from .conditions import Condition
+from .data import Dataset
+from .records import Evaluation, Manifest
+
+
+def make_manifest(
+    models: Mapping[str, Classifier],
+    data: Dataset,
+    conditions: Sequence[Condition],
+    *,
+    seed: int,
+    batch_size: int,
+    on_bad_image: str,
+    device: str,
+) -> Manifest:
+    """What the run is, before anything is computed."""
+    about = describe_data(data)
+    evaluations = tuple(
+        Evaluation(label, asdict(model.record), model.preprocessing.as_dict(), about)
+        for label, model in models.items()
+    )
+    return Manifest(
+        evaluations=evaluations,
+        conditions=tuple(describe_condition(condition) for condition in conditions),
+        seed=seed,
+        batch_size=batch_size,
+        on_bad_image=on_bad_image,
+        device=device,
+    )
+
+
+def describe_data(data: Dataset) -> dict[str, Any]:
+    """A data set as plain values."""
+    return {
+        "name": data.name,
+        "source": data.source,
+        "n_images": len(data),
+        "fingerprint": data.fingerprint,
+        "labelling": data.labelling,
+        "num_classes": data.num_classes,
+        "notes": list(data.notes),
+        "flags": list(data.flags),
+        "skipped": [each._asdict() for each in data.skipped],
+    }
+
+
+def describe_condition(condition: Condition) -> dict[str, Any]:
+    """A condition as plain values; the budget as an exact fraction."""
+    return {
+        "id": condition.id,
+        "attack": condition.attack,
+        "eps": str(condition.eps),
+        "protocol": condition.protocol,
+        "threat": asdict(condition.threat),
+        "white_box": condition.white_box,
+        "settings": dict(condition.settings),
+        "changed": dict(condition.changed),
+    }

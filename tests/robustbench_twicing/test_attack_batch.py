@@ -1,0 +1,89 @@
+"""Clean logits and gradient of a batch, computed once."""
+
+from fractions import Fraction
+
+import torch
+from torch import Tensor, nn
+
+from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.gradient import input_gradient
+from robustbench_twicing.seeds import image_generators
+from robustbench_twicing.threat import PIXEL, ThreatModel
+from tests.tiny import Linear
+
+PREDICTED = ThreatModel(label="predicted")
+X = torch.rand(3, 3, 8, 8, generator=torch.Generator().manual_seed(1))
+Y = torch.tensor([0, 1, 2])
+IMAGES = ["a", "b", "c"]
+
+
+class Counting(nn.Module):
+    """A linear model that counts its forward passes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = Linear(classes=3)
+        self.calls = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pixels to logits."""
+        self.calls += 1
+        logits: Tensor = self.inner(x)
+        return logits
+
+
+def test_logits_and_gradient_come_from_one_forward_pass() -> None:
+    model = Counting()
+    batch = AttackBatch(model, X, Y, images=IMAGES, keep_graph=True)
+    assert torch.equal(batch.logits, model.inner(X))
+    assert not batch.logits.requires_grad
+    wanted = input_gradient(model.inner, X, Y)
+    for _ in range(3):
+        assert torch.equal(batch.gradient(PIXEL), wanted)
+    assert torch.equal(batch.logits, model.inner(X))
+    assert model.calls == 1
+
+
+def test_the_gradient_may_be_asked_for_first() -> None:
+    model = Counting()
+    batch = AttackBatch(model, X, Y, images=IMAGES, keep_graph=True)
+    assert torch.equal(batch.gradient(PIXEL), input_gradient(model.inner, X, Y))
+    assert torch.equal(batch.logits, model.inner(X))
+
+
+def test_without_a_graph_the_gradient_costs_a_pass_of_its_own() -> None:
+    model = Counting()
+    batch = AttackBatch(model, X, Y, images=IMAGES)
+    assert not batch.logits.requires_grad
+    assert torch.equal(batch.gradient(PIXEL), input_gradient(model.inner, X, Y))
+    assert model.calls == 2
+
+
+def test_each_attacked_label_has_its_own_gradient() -> None:
+    model = Linear(classes=3)
+    predicted = model(X).argmax(1)
+    labels = (predicted + 1) % 3
+    batch = AttackBatch(model, X, labels, images=IMAGES, keep_graph=True)
+    assert torch.equal(batch.target(PIXEL), labels)
+    assert torch.equal(batch.target(PREDICTED), predicted)
+    for _ in range(2):
+        assert torch.equal(batch.gradient(PIXEL), input_gradient(model, X, labels))
+        assert torch.equal(batch.gradient(PREDICTED), input_gradient(model, X, predicted))
+
+
+def test_the_images_are_not_changed_and_keep_no_graph() -> None:
+    before = X.clone()
+    batch = AttackBatch(Linear(classes=3), X, Y, images=IMAGES, keep_graph=True)
+    gradient = batch.gradient(PIXEL)
+    assert torch.equal(X, before)
+    assert not batch.x.requires_grad
+    assert not gradient.requires_grad
+
+
+def test_generators_are_fresh_and_keyed_by_the_run() -> None:
+    batch = AttackBatch(Linear(), X, Y, images=IMAGES, seed=5)
+    for _ in range(2):
+        made = batch.generators("pgd", {"steps": 3}, Fraction(8, 510), restart=2)
+        wanted = image_generators(5, IMAGES, "pgd", {"steps": 3}, "4/255", 2)
+        assert [each.initial_seed() for each in made] == [each.initial_seed() for each in wanted]
+        torch.rand(1, generator=made[0])

@@ -1,0 +1,239 @@
+"""A broken attack is an error row, never a robust image, and never the end of the run."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from robustbench_twicing import evaluate
+from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.conditions import Condition, clean
+from robustbench_twicing.protocols import PROTOCOLS
+from tests.tiny import PREPROCESSING, column, convnet, noise, quick_conditions, run, table, text
+
+EPS = 4 / 255
+
+
+def raises(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    raise ZeroDivisionError("no luck")
+
+
+def wrong_shape_for_the_model(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    logits: Tensor = model(x.flatten(1))
+    return logits
+
+
+def in_place(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    return x.add_(EPS / 2).clamp_(0, 1)
+
+
+def behind_the_back(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    x_adv = x.clone()
+    x.zero_()
+    return x_adv
+
+
+def one_pixel(value: float) -> Callable[..., Tensor]:
+    def attack(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+        x_adv = x.clone()
+        x_adv[-1, 0, 0, 0] = value
+        return x_adv
+
+    return attack
+
+
+BROKEN: dict[str, tuple[Any, str]] = {
+    "raises": (raises, "ZeroDivisionError: no luck"),
+    "model-refuses": (wrong_shape_for_the_model, "Error: "),
+    "in-place": (in_place, "changed the clean images in place"),
+    "behind-the-back": (behind_the_back, "changed the clean images in place"),
+    "nan": (one_pixel(float("nan")), "not finite"),
+    "infinite": (one_pixel(float("inf")), "not finite"),
+    "invalid": (one_pixel(-0.001), "Error: left "),
+    "too-far": (lambda m, x, y: (x + 1.1 * EPS).clamp(0, 1), "left its ball of 4/255 by 0.4/255"),
+    "wrong-shape": (lambda m, x, y: x[:, :, 1:], r"returned \(3, 3, 7, 8\)"),
+    "too-few": (lambda m, x, y: x[1:], r"returned \(2, 3, 8, 8\)"),
+    "double": (lambda m, x, y: x.double(), r"torch\.float64"),
+    "nothing": (lambda m, x, y: None, "Error: "),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_broken_attack_is_an_error_row_and_others_are_as_without_it(
+    kind: str, tmp_path: Path
+) -> None:
+    attack, message = BROKEN[kind]
+
+    def called(model: nn.Module, x: Tensor, y: Tensor, *, generator: Any) -> Any:
+        return attack(model, x, y)
+
+    names = {each.id: each for each in quick_conditions("clean", "fgsm", "pgd")}
+    first, *others = names.items()
+    conditions: dict[str, Any] = {**dict([first]), "broken@4/255": called, **dict(others)}
+    done = evaluate(convnet(), noise(7), conditions, out=tmp_path / "run", batch_size=3)
+    wanted = evaluate(convnet(), noise(7), names, out=tmp_path / "without", batch_size=3)
+    records = done.records()
+    errors = records[records["condition"] == "broken@4/255"]
+    assert set(errors["status"][:3]) == {"error"}
+    assert errors["message"].iloc[:3].str.contains(message, regex=True).all(), errors["message"]
+    assert errors["rank"][errors["status"] == "error"].isna().all()
+    row = table(done)["broken@4/255"]
+    assert row["status"] == "error"
+    for name in ("top1", "top5", "top1_ci_low", "top1_ci_high", "robust_top1", "linf_255_max"):
+        assert row[name] != row[name], f"{name} is not empty"
+    assert text(records, without="broken@4/255") == text(wanted.records())
+
+
+def test_one_bad_batch_spoils_the_condition_not_just_its_images(tmp_path: Path) -> None:
+    calls = []
+
+    def sometimes(model: nn.Module, x: Tensor, y: Tensor, *, generator: Any) -> Tensor:
+        calls.append(1)
+        if len(calls) == 2:
+            raise ZeroDivisionError
+        return x
+
+    done = evaluate(
+        convnet(), noise(7), {"it@4/255": sometimes}, out=tmp_path / "run", batch_size=3
+    )
+    assert done.records()["status"].tolist() == ["ok"] * 3 + ["error"] * 3 + ["ok"]
+    assert column(done, "status") == ["error"]
+    assert column(done, "n_images") == [4]
+    assert table(done)["it@4/255"]["top1"] != table(done)["it@4/255"]["top1"]
+
+
+@pytest.mark.parametrize("change", [1e-7, 1e-3])
+def test_an_attack_that_moves_at_no_budget_is_broken(change: float, tmp_path: Path) -> None:
+    def moving(model: nn.Module, x: Tensor, y: Tensor, *, generator: Any) -> Tensor:
+        return (x * (1 - change)).clamp(0, 1)
+
+    done = evaluate(convnet(), noise(3), {"it@0": moving}, out=tmp_path / "run")
+    assert column(done, "condition") == ["it@0/255"]
+    assert column(done, "status") == ["error"]
+    assert done.records()["message"][0].endswith("changed the image at a budget of 0")
+
+
+class Poisoned(nn.Module):
+    """A network whose logits are no numbers once a pixel is moved off the grey levels."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pixels to logits."""
+        off = ((x * 255).round() / 255 - x).abs().amax((1, 2, 3)) > 1e-6
+        logits = torch.stack([x.mean((1, 2, 3)), 1 - x.mean((1, 2, 3))], 1)
+        return torch.where(off[:, None], float("nan"), logits)
+
+
+def test_logits_that_are_no_numbers_under_attack_are_an_error_row(tmp_path: Path) -> None:
+    model = Classifier(Poisoned(), PREPROCESSING, ModelRecord("poisoned"), normalize=False)
+    budgets = [Fraction(1, 510), Fraction(4, 255)]
+    conditions = quick_conditions("clean", "fgsm", "pgd", budgets=budgets)
+    rows = table(run(model, noise(4, classes=2), conditions, tmp_path / "run"))
+    status = {name: row["status"] for name, row in rows.items()}
+    assert status == {
+        "clean": "ok",
+        "fgsm@0.5/255": "error",
+        "fgsm@4/255": "ok",
+        "pgd@0.5/255": "error",
+        "pgd@4/255": "error",
+    }
+
+
+def sweep_of(attack: Callable[[Tensor, int], Tensor]) -> Any:
+    def sweep(batch: AttackBatch, budgets: Sequence[Fraction], **_: Any) -> Iterator[Tensor]:
+        for number, _eps in enumerate(budgets):
+            yield attack(batch.x, number)
+
+    return sweep
+
+
+def stops_early(batch: AttackBatch, budgets: Sequence[Fraction], **_: Any) -> Iterator[Tensor]:
+    yield batch.x
+
+
+def fails_at_once(batch: AttackBatch, budgets: Sequence[Fraction], **_: Any) -> Iterator[Tensor]:
+    raise ZeroDivisionError("no luck")
+
+
+def leaves_second(x: Tensor, number: int) -> Tensor:
+    return x + 1 if number == 1 else x
+
+
+def fails_second(x: Tensor, number: int) -> Tensor:
+    return x.view(7, -1) if number == 1 else x
+
+
+@pytest.mark.parametrize(
+    ("sweep", "status"),
+    [
+        (stops_early, ["ok", "error", "error"]),
+        (fails_at_once, ["error", "error", "error"]),
+        (sweep_of(leaves_second), ["ok", "error", "ok"]),
+        (sweep_of(fails_second), ["ok", "error", "error"]),
+    ],
+)
+def test_a_sweep_that_fails_is_error_rows_from_there_on(
+    sweep: Any, status: list[str], tmp_path: Path
+) -> None:
+    conditions = [Condition(f"it@{n}/255", "it", Fraction(n, 255), sweep=sweep) for n in (1, 2, 3)]
+    done = run(convnet(), noise(3), [*conditions, clean()], tmp_path / "run")
+    assert column(done, "status") == [*status, "ok"]
+
+
+def test_an_attack_that_leaves_the_model_in_train_mode_changes_no_number(tmp_path: Path) -> None:
+    def training(model: nn.Module, x: Tensor, y: Tensor, *, generator: Any) -> Tensor:
+        model.train()
+        return x
+
+    conditions: dict[str, Any] = {"clean": None, "it@4/255": training}
+    fgsm, pgd = quick_conditions("fgsm", "pgd")
+    conditions |= {fgsm.id: fgsm, pgd.id: pgd}
+    model = convnet()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    done = evaluate(model, noise(7), conditions, out=tmp_path / "run", batch_size=3)
+    wanted = run(
+        convnet(), noise(7), [clean(), fgsm, pgd], tmp_path / "without", batch_size=3
+    ).records()
+    records = done.records()
+    assert text(records, without="it@4/255") == text(wanted)
+    moved = records[records["condition"] == "it@4/255"]
+    assert moved["loss"].tolist() == moved["clean_loss"].tolist()
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
+def test_the_failure_is_logged_with_its_traceback(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def attack(model: nn.Module, x: Tensor, y: Tensor, *, generator: Any) -> Tensor:
+        return raises(model, x, y)
+
+    with caplog.at_level(logging.ERROR):
+        evaluate(convnet(), noise(1), {"it@4/255": attack}, out=tmp_path / "run")
+    (record,) = caplog.records
+    assert record.getMessage() == "it@4/255 failed"
+    assert record.exc_info is not None
+
+
+def test_adversarial_images_with_a_graph_are_scored(tmp_path: Path) -> None:
+    def attack(model: nn.Module, x: Tensor, y: Tensor, *, generator: Any) -> Tensor:
+        return (x.clone().requires_grad_() * 0.999).clamp(0, 1)
+
+    done = evaluate(convnet(), noise(3), {"it@4/255": attack}, out=tmp_path / "run")
+    assert column(done, "status") == ["ok"]
+
+
+def test_a_condition_of_another_protocol_is_checked_in_its_own_space(tmp_path: Path) -> None:
+    """A step of eps in pixels is outside the normalised ball of eps, whose stds are below 1."""
+    (paper,) = (
+        replace(each, protocol="paper", sweep=sweep_of(lambda x, number: x + EPS))
+        for each in quick_conditions("fgsm")
+    )
+    paper = replace(paper, threat=PROTOCOLS["paper"].threat)
+    done = run(convnet(), noise(3), [paper], tmp_path / "run")
+    assert column(done, "status") == ["error"]
