@@ -3,7 +3,6 @@
 from functools import lru_cache
 
 import numpy as np
-import torch
 from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import fft
@@ -52,13 +51,12 @@ def zoom_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """
     levels = at(ZOOM_BLUR, severity)
     factors = np.arange(1, levels["stop_exclusive"], levels["step"]).tolist()
-    unit = np.divide(image, 255, dtype=np.float32).reshape(*image.shape[:2], -1)
-    x = torch.from_numpy(unit)[None].permute(0, 3, 1, 2)
+    x = np.atleast_3d(np.divide(image, 255, dtype=np.float32))
     total = x + x
     for factor in factors[1:]:
         total += zoom_middle(x, factor)
     total /= len(factors) + 1
-    return to_bytes(total.permute(0, 2, 3, 1).numpy().reshape(image.shape))
+    return to_bytes(total).reshape(image.shape)
 
 
 def defocus_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:

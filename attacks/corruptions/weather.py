@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
@@ -40,7 +39,7 @@ def snow(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """
     levels = at(SNOW, severity)
     noise = rng.normal(levels["mean"], levels["std"], image.shape[:2])
-    flakes = zoom_middle(torch.from_numpy(noise)[None, None], levels["zoom"])[0, 0].numpy()
+    flakes = zoom_middle(noise[..., None], levels["zoom"])[..., 0]
     flakes[flakes < levels["threshold"]] = 0
     layer = motion_trail(
         to_bytes(flakes),
