@@ -4,7 +4,8 @@ from .fgsm import fgsm
 from .finding import find_attack
 from .noise import noise
 from .pgd import pgd
+from .spec import AttackSpec
 from .spsa import spsa
-from .table import ATTACKS, AttackSpec
+from .table import ATTACKS
 
 __all__ = ["ATTACKS", "AttackSpec", "fgsm", "find_attack", "noise", "pgd", "spsa"]

@@ -92,6 +92,7 @@ def _sentences(run: RunFolder, table: pd.DataFrame) -> list[str]:
         for name in table["protocol"].unique()
         if name != "pixel" or table["protocol"].nunique() > 1
     ]
+    found += [note for condition in run.manifest.conditions for note in condition["notes"]]
     found += [f"{flag}: {explain_flag(flag)}" for flag in sorted(_common_flags(table))]
     found += _marked(table)
     for evaluation in run.manifest.evaluations:

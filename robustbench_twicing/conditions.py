@@ -10,6 +10,7 @@ from torch import Tensor
 from .attack_batch import AttackBatch
 from .budgets import format_budget, parse_budget
 from .errors import UserError
+from .progress import BACKWARD_COST
 from .protocols import PROTOCOLS
 from .threat import PIXEL, ThreatModel
 
@@ -50,7 +51,9 @@ class Condition:
             together.
         white_box: the attack follows gradients. The gradient at the clean images is then computed
             once per batch, for the attacks that can use it and for the diagnostics.
-        passes: images through the network forward and backward, per image, for the cost estimate.
+        passes: images through the network forward and backward, per image, for the cost estimate;
+            None where that is not known beforehand.
+        notes: sentences a reader of the numbers must know.
     """
 
     id: str
@@ -62,7 +65,14 @@ class Condition:
     changed: Mapping[str, Any] = field(default_factory=dict)
     sweep: Sweep | None = None
     white_box: bool = False
-    passes: tuple[int, int] = (1, 0)
+    passes: tuple[int, int] | None = (1, 0)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def units(self) -> float:
+        """Known passes per image, in forward-pass equivalents."""
+        forward, backward = self.passes or (1, 0)
+        return forward + BACKWARD_COST * backward
 
     @property
     def key(self) -> str:

@@ -62,4 +62,5 @@ def describe_condition(condition: Condition) -> dict[str, Any]:
         "white_box": condition.white_box,
         "settings": dict(condition.settings),
         "changed": dict(condition.changed),
+        "notes": list(condition.notes),
     }

@@ -15,7 +15,7 @@ from .cost import CostMeter
 from .data import Dataset
 from .environment import is_out_of_memory
 from .errors import BrokenAttackError, UserError
-from .progress import BACKWARD_COST, Report, Step
+from .progress import Report, Step
 from .records import Part
 from .records.schema import RECORD_SCHEMA
 from .rows import Rows, facts, scored, skipped
@@ -135,8 +135,7 @@ def _evaluate(
     for group in sweep_groups(conditions):
         for condition, outcome in outcomes(attacked, clean, group, meter):
             rows += scored(known, condition, outcome)
-            forward, backward = condition.passes
-            units = len(images) * (forward + BACKWARD_COST * backward)
+            units = len(images) * condition.units
             subject.report(Step(subject.label, condition.id, 0, units))
     return rows
 

@@ -19,7 +19,7 @@ from .environment import choose_device, describe_environment
 from .errors import UserError
 from .evaluation import Subject, evaluate_batch
 from .gradient import eval_mode
-from .progress import BACKWARD_COST, Report, Step, silent
+from .progress import Report, Step, silent
 from .records import RunFolder
 
 
@@ -194,7 +194,7 @@ def _ready(classifier: Classifier, device: torch.device) -> Iterator[None]:
 
 def units(conditions: Sequence[Condition]) -> float:
     """Network passes per image under all conditions, in forward-pass equivalents."""
-    return sum(each.passes[0] + BACKWARD_COST * each.passes[1] for each in conditions)
+    return sum(each.units for each in conditions)
 
 
 def _images_of(parts: Sequence[int], batch_size: int, images: int) -> int:

@@ -1,14 +1,15 @@
-"""Networks from a user's own code: ``path/file.py:function`` or ``module:function``."""
+"""A user's own code: ``path/file.py:function`` or ``module:function``."""
 
 import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from torch import nn
 
@@ -51,6 +52,26 @@ def load_user_network(name: str) -> UserNetwork:
         UserError: no such file, module or function, an error in the user's code, or something
             other than an `nn.Module` returned. The original error stays as its cause.
     """
+    with _imported(name) as (module, attribute):
+        network = _call(name, _function(name, module, attribute))
+        return UserNetwork(network, _source_sha256(module))
+
+
+def load_user_function(name: str) -> tuple[Callable[..., Any], str]:
+    """Import a user's function without calling it, with the hash of its source file.
+
+    Args:
+        name: ``path/file.py:function`` or ``module:function``.
+
+    Raises:
+        UserError: no such file, module or function, or an error while importing it.
+    """
+    with _imported(name) as (module, attribute):
+        return _function(name, module, attribute), _source_sha256(module)
+
+
+@contextmanager
+def _imported(name: str) -> Iterator[tuple[ModuleType, str]]:
     place, _, attribute = name.rpartition(":")
     if not place or not attribute:
         raise UserError(f"{name!r} does not name a function; {FORM}")
@@ -58,11 +79,13 @@ def load_user_network(name: str) -> UserNetwork:
     if file is not None and not file.is_file():
         raise UserError(f"{name!r}: there is no file {place}; {FORM}")
     with _importable(file.resolve().parent if file is not None else Path.cwd()):
-        module = _import(name, place, file)
-        network = _call(name, module, attribute)
+        yield _import(name, place, file), attribute
+
+
+def _source_sha256(module: ModuleType) -> str:
     source = getattr(module, "__file__", None)
     readable = isinstance(source, str) and Path(source).is_file()
-    return UserNetwork(network, file_sha256(Path(source)) if readable and source else "")
+    return file_sha256(Path(source)) if readable and source else ""
 
 
 def _import(name: str, place: str, file: Path | None) -> ModuleType:
@@ -86,8 +109,8 @@ def _run_file(path: Path) -> ModuleType:
     return module
 
 
-def _call(name: str, module: ModuleType, attribute: str) -> nn.Module:
-    function = getattr(module, attribute, None)
+def _function(name: str, module: ModuleType, attribute: str) -> Callable[..., Any]:
+    function: object = getattr(module, attribute, None)
     if function is None:
         own = [each for each, value in vars(module).items() if callable(value) and each[0] != "_"]
         raise UserError(
@@ -96,7 +119,11 @@ def _call(name: str, module: ModuleType, attribute: str) -> nn.Module:
         )
     if not callable(function) or isinstance(function, nn.Module):
         kind = type(function).__name__
-        raise UserError(f"{name!r}: {attribute} is a {kind}, not a function that returns a network")
+        raise UserError(f"{name!r}: {attribute} is a {kind}, not a function")
+    return function
+
+
+def _call(name: str, function: Callable[..., Any]) -> nn.Module:
     try:
         network = function()
     except (Exception, SystemExit) as error:

@@ -1,5 +1,7 @@
 """attacks: what can be run, with norm, knowledge, source and constants."""
 
+from typing import Annotated
+
 import typer
 
 
@@ -8,15 +10,34 @@ def register(app: typer.Typer) -> None:
     app.command("attacks", help="List the attacks with their constants and papers.")(run)
 
 
-def run() -> None:
-    """Print the table of attacks."""
+def run(
+    library: Annotated[
+        bool, typer.Option("--library", help="Also those of torchattacks and foolbox.")
+    ] = False,
+) -> None:
+    """Print the attacks."""
     from rich.console import Console
-    from rich.table import Table
 
-    from attacks import ATTACKS
+    from attacks import ATTACKS, find_attack
+    from attacks.libraries import AUTOATTACK, FOOLBOX, TORCHATTACKS
 
-    table = Table("attack", "norm", "knowledge", "constants", "source")
-    for spec in ATTACKS.values():
+    specs = list(ATTACKS.values())
+    if library:
+        specs += [find_attack(AUTOATTACK)]
+        specs += [find_attack(f"torchattacks:{name}") for name in TORCHATTACKS]
+        specs += [find_attack(f"foolbox:{name}") for name in FOOLBOX]
+    console = Console()
+    for spec in specs:
         constants = ", ".join(f"{name} {value}" for name, value in spec.settings.items())
-        table.add_row(spec.name, spec.norm, spec.knowledge, constants, spec.source)
-    Console().print(table)
+        console.print(f"[bold]{spec.name}[/bold]: {spec.norm}, {spec.knowledge}", highlight=False)
+        console.print(f"    {constants or 'no constants'}", highlight=False, soft_wrap=True)
+        console.print(f"    {spec.source}", highlight=False, soft_wrap=True)
+        for protocol, settings in spec.under.items():
+            other = ", ".join(f"{name} {value}" for name, value in settings.items())
+            console.print(f"    under protocol {protocol}: {other}", highlight=False)
+    if not library:
+        console.print(
+            f"Also {AUTOATTACK}, torchattacks:NAME ({len(TORCHATTACKS)}), foolbox:NAME "
+            f"({len(FOOLBOX)}): --library lists them. Your own: path/file.py:function.",
+            highlight=False,
+        )

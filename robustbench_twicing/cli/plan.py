@@ -43,10 +43,15 @@ def run(options: EvalOptions) -> None:
     console = Console()
     images = len(request.data)
     total = 0.0
+    unknown: list[str] = []
     for label, classifier in request.models.items():
         speed = measure_speed(classifier, request, device)
         table = Table("condition", "forward", "backward", "time", title=f"{label}, {images} images")
         for condition in request.conditions:
+            if condition.passes is None:
+                table.add_row(condition.id, "?", "?", "?")
+                unknown.append(condition.id)
+                continue
             forward, backward = (count * images for count in condition.passes)
             seconds = forward * speed.forward + backward * speed.backward
             total += seconds
@@ -58,6 +63,9 @@ def run(options: EvalOptions) -> None:
             f"{min(SAMPLE, images)} on {device}, the faster of two."
         )
     console.print(f"In all about {duration(total)}, decoding of the images not included.")
+    if unknown:
+        names = ", ".join(dict.fromkeys(unknown))
+        console.print(f"Not included, because its passes are not known beforehand: {names}.")
 
 
 def measure_speed(classifier: "Classifier", request: "Request", device: "torch.device") -> Speed:

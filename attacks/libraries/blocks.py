@@ -1,0 +1,78 @@
+"""Foreign attacks on fixed blocks of images, each block with a seed of its own."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.budgets import format_budget
+from robustbench_twicing.seeds import derive_seed
+from robustbench_twicing.threat import ThreatModel
+
+from .random_state import seeded_globally
+
+BLOCK = 32
+"""Images per block, unless the constant says otherwise."""
+BLOCK_NOTE = (
+    "draws from the library's global random state, seeded per block of {block} images of a batch; "
+    "another batch size may give other numbers."
+)
+
+
+class Attack(Protocol):
+    """A foreign attack on one block."""
+
+    def __call__(
+        self, model: nn.Module, x: Tensor, y: Tensor, *, eps: float, settings: Mapping[str, Any]
+    ) -> Tensor:
+        """Adversarial pixels, shaped like x."""
+
+
+@dataclass(frozen=True)
+class BlockSweep:
+    """A foreign attack as a sweep.
+
+    Attributes:
+        name: part of the seeds.
+        attack: the attack on one block.
+    """
+
+    name: str
+    attack: Attack
+
+    def __call__(
+        self,
+        batch: AttackBatch,
+        budgets: Sequence[Fraction],
+        *,
+        threat: ThreatModel,
+        settings: Mapping[str, Any],
+    ) -> Iterator[Tensor]:
+        """Each budget on its own; a budget of 0 is the clean image, whatever the attack does."""
+        for eps in budgets:
+            if eps == 0:
+                yield batch.x.clone()
+                continue
+            blocks = range(0, len(batch.x), settings["block"])
+            yield torch.cat([self._block(batch, start, eps, threat, settings) for start in blocks])
+
+    def _block(
+        self,
+        batch: AttackBatch,
+        start: int,
+        eps: Fraction,
+        threat: ThreatModel,
+        settings: Mapping[str, Any],
+    ) -> Tensor:
+        part = slice(start, start + settings["block"])
+        constants = {name: value for name, value in settings.items() if name != "block"}
+        budget = format_budget(eps)
+        seed = derive_seed(batch.seed, list(batch.images[part]), self.name, dict(settings), budget)
+        x, y = batch.x[part].clone(), batch.target(threat)[part].clone()
+        with seeded_globally(seed):
+            found = self.attack(batch.model, x, y, eps=float(eps), settings=constants)
+        return found.detach()

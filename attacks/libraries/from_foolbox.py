@@ -1,0 +1,81 @@
+"""foolbox's L-infinity attacks, by name."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+
+from robustbench_twicing.registry import Registry
+
+from ..spec import AttackSpec
+from .blocks import BLOCK, BLOCK_NOTE, BlockSweep
+from .signatures import constants_of, source_of
+
+HOME = "https://github.com/bethgelab/foolbox"
+NOISE = ("LinfAdditiveUniformNoiseAttack", "LinfRepeatedAdditiveUniformNoiseAttack")
+FOOLBOX = (
+    "LinfPGD",
+    "LinfProjectedGradientDescentAttack",
+    "FGSM",
+    "LinfFastGradientAttack",
+    "PGD",
+    "LinfBasicIterativeAttack",
+    "LinfAdamPGD",
+    "LinfAdamProjectedGradientDescentAttack",
+    "LinfAdamBasicIterativeAttack",
+    "LinfMomentumIterativeFastGradientMethod",
+    "LinfDeepFoolAttack",
+    "LInfFMNAttack",
+    *NOISE,
+)
+"""The attacks of foolbox 3.3.4 with an L-infinity budget."""
+
+
+def foolbox_attack(name: str) -> AttackSpec:
+    """The attack of this name; its result is clipped to the budget as foolbox does it.
+
+    Raises:
+        UserError: not one of the L-infinity attacks.
+    """
+    import foolbox
+
+    known: Registry[str] = Registry("L-infinity attack of foolbox")
+    for each in FOOLBOX:
+        known[each] = each
+    constructor = getattr(foolbox.attacks, known[name])
+    own_name = f"foolbox:{name}"
+    return AttackSpec(
+        own_name,
+        BlockSweep(own_name, partial(_run, constructor)),
+        knowledge="none, random noise" if name in NOISE else "white box",
+        source=source_of(constructor, HOME),
+        passes=_passes,
+        settings=constants_of(constructor),
+        white_box=name not in NOISE,
+        protocols=("pixel",),
+        notes=(f"{own_name} {BLOCK_NOTE.format(block=BLOCK)}",),
+    )
+
+
+def _run(
+    constructor: Any,
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    *,
+    eps: float,
+    settings: Mapping[str, Any],
+) -> Tensor:
+    import foolbox
+    from foolbox.models import PyTorchModel
+
+    wrapped = PyTorchModel(model, bounds=(0, 1), device=x.device)
+    criterion = foolbox.criteria.Misclassification(y)
+    _, clipped, _ = constructor(**settings)(wrapped, x, criterion, epsilons=eps)
+    found: Tensor = clipped
+    return found
+
+
+def _passes(settings: Mapping[str, Any]) -> tuple[int, int] | None:
+    return (settings["steps"], settings["steps"]) if "rel_stepsize" in settings else None

@@ -1,0 +1,123 @@
+"""torchattacks' L-infinity attacks (and AutoAttack), by name."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+
+from robustbench_twicing.registry import Registry
+
+from ..spec import AttackSpec
+from .blocks import BLOCK, BLOCK_NOTE, BlockSweep
+from .signatures import constants_of, source_of
+
+HOME = "https://github.com/Harry24k/adversarial-attacks-pytorch"
+AUTOATTACK = "autoattack"
+BLACK_BOX = frozenset({"Square", "SPSA"})
+TORCHATTACKS = (
+    "FGSM",
+    "BIM",
+    "RFGSM",
+    "PGD",
+    "EOTPGD",
+    "FFGSM",
+    "TPGD",
+    "MIFGSM",
+    "UPGD",
+    "APGD",
+    "APGDT",
+    "FAB",
+    "Square",
+    "AutoAttack",
+    "DIFGSM",
+    "TIFGSM",
+    "Jitter",
+    "NIFGSM",
+    "PGDRS",
+    "SINIFGSM",
+    "VMIFGSM",
+    "VNIFGSM",
+    "PIFGSM",
+    "PIFGSMPP",
+    "SPSA",
+)
+"""The attacks of torchattacks 3.5.1 with an L-infinity budget."""
+
+
+def torchattacks_attack(name: str, *, alias: str | None = None) -> AttackSpec:
+    """The attack of this name.
+
+    A step size (``alpha``) is absolute there, which a sweep cannot use: it becomes ``rel_step``,
+    its default as a share of the default budget.
+
+    Args:
+        name: as torchattacks spells it.
+        alias: another name for condition ids.
+
+    Raises:
+        UserError: not one of the L-infinity attacks.
+    """
+    import torchattacks
+
+    known: Registry[str] = Registry("L-infinity attack of torchattacks")
+    for each in TORCHATTACKS:
+        known[each] = each
+    constructor = getattr(torchattacks, known[name])
+    constants = constants_of(constructor)
+    if "alpha" in constants:
+        constants["rel_step"] = constants.pop("alpha") / _default_budget(constructor)
+    own_name = alias or f"torchattacks:{name}"
+    return AttackSpec(
+        own_name,
+        BlockSweep(own_name, partial(_run, constructor)),
+        knowledge="black box, logits" if name in BLACK_BOX else "white box",
+        source=source_of(constructor, HOME),
+        passes=_passes,
+        settings=constants,
+        white_box=name not in BLACK_BOX,
+        protocols=("pixel",),
+        notes=(f"{own_name} {BLOCK_NOTE.format(block=BLOCK)}",),
+    )
+
+
+def _default_budget(constructor: type) -> float:
+    import inspect
+
+    parameters = inspect.signature(constructor).parameters
+    return float(parameters["eps"].default)
+
+
+def _run(
+    constructor: Any,
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    *,
+    eps: float,
+    settings: Mapping[str, Any],
+) -> Tensor:
+    import inspect
+
+    import torch
+
+    arguments = dict(settings)
+    accepted = inspect.signature(constructor).parameters
+    if "rel_step" in arguments:
+        arguments["alpha"] = arguments.pop("rel_step") * eps
+    if "seed" in accepted:  # its own seed would be the clock's, or the same for every block
+        arguments["seed"] = int(torch.randint(2**31, ()))
+    if "n_classes" in arguments:
+        with torch.no_grad():
+            arguments["n_classes"] = min(arguments["n_classes"], model(x[:1]).shape[1])
+    arguments["max_epsilon" if "max_epsilon" in accepted else "eps"] = eps
+    found: Tensor = constructor(model, **arguments)(x, y)
+    return found
+
+
+def _passes(settings: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Steps where they are counted; AutoAttack and its parts stop when they like."""
+    if "steps" in settings and "n_restarts" not in settings:
+        repeats = settings.get("eot_iter", 1) * (settings.get("N", 0) + 1) * settings.get("m", 1)
+        return settings["steps"] * repeats, settings["steps"] * repeats
+    return None

@@ -1,0 +1,66 @@
+"""A user's own attack: ``path/file.py:function`` or ``module:function``."""
+
+import inspect
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.user_code import load_user_function
+
+from ..spec import AttackSpec
+from .blocks import BLOCK, BlockSweep
+
+
+def own_attack(name: str) -> AttackSpec:
+    """Import a function ``(model, x, y, *, eps, generator, ...) -> x_adv``.
+
+    Pixels in, pixels out, eps in pixels. Keyword arguments with plain defaults become constants.
+    The function may draw from ``generator`` (one for the block) or from the global random state,
+    which is seeded per block and restored.
+
+    Raises:
+        UserError: no such function, or one that cannot be called like that.
+    """
+    function, sha256 = load_user_function(name)
+    parameters = inspect.signature(function).parameters
+    open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
+    for needed in ("eps", "generator"):
+        if needed not in parameters and not open_ended:
+            raise UserError(
+                f"attack {name!r} takes no {needed}; it must be a function "
+                "(model, x, y, *, eps, generator) that returns adversarial pixels"
+            )
+    constants = {
+        each.name: each.default
+        for each in parameters.values()
+        if isinstance(each.default, (bool, int, float, str))
+    }
+    return AttackSpec(
+        name,
+        BlockSweep(name, partial(_run, function)),
+        knowledge="your own code",
+        source=f"{name}, sha256 {sha256[:16]}",
+        passes=lambda settings: None,
+        settings={"block": BLOCK, "sha256": sha256, **constants},
+        white_box=True,
+        protocols=("pixel",),
+    )
+
+
+def _run(
+    function: Any,
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    *,
+    eps: float,
+    settings: Mapping[str, Any],
+) -> Tensor:
+    constants = {key: value for key, value in settings.items() if key != "sha256"}
+    generator = torch.Generator(x.device).manual_seed(int(torch.randint(2**63 - 1, ())))
+    found: Tensor = function(model, x, y, eps=eps, generator=generator, **constants)
+    return found

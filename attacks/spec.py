@@ -1,0 +1,83 @@
+"""What an attack is to the rest of the suite."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from robustbench_twicing.conditions import Condition, Sweep, condition_id
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.protocols import PROTOCOLS
+
+Settings = Mapping[str, Any]
+SCORING_PASSES = 2
+"""Every adversarial image is scored as it is and rounded to 8 bits."""
+
+
+@dataclass(frozen=True)
+class AttackSpec:
+    """One attack.
+
+    Attributes:
+        name: the acronym used in condition ids.
+        sweep: the attack over the budgets of a batch.
+        knowledge: what the attacker sees.
+        source: address of the paper.
+        passes: from settings to images forward and backward per image, for the attack alone; None
+            where that is not known beforehand.
+        settings: its constants.
+        under: constants that differ under a protocol, by the protocol's name.
+        white_box: it follows gradients.
+        norm: the norm of its budget.
+        protocols: the protocols it can follow.
+        notes: sentences a reader of its numbers must know.
+    """
+
+    name: str
+    sweep: Sweep
+    knowledge: str
+    source: str
+    passes: Callable[[Settings], tuple[int, int] | None]
+    settings: Settings = field(default_factory=dict)
+    under: Mapping[str, Settings] = field(default_factory=dict)
+    white_box: bool = False
+    norm: str = "L-infinity"
+    protocols: tuple[str, ...] = ("pixel", "paper")
+    notes: tuple[str, ...] = ()
+
+    def condition(
+        self, eps: Fraction, protocol: str = "pixel", overrides: Settings | None = None
+    ) -> Condition:
+        """The condition of this attack at one budget.
+
+        Args:
+            eps: budget in the protocol's own space.
+            protocol: a name in `PROTOCOLS`.
+            overrides: constants in place of the protocol's; those it does not have are ignored.
+
+        Raises:
+            UserError: a protocol that is unknown, or that the attack cannot follow.
+        """
+        threat = PROTOCOLS[protocol].threat
+        if protocol not in self.protocols:
+            raise UserError(
+                f"attack {self.name} cannot follow protocol {protocol}; "
+                f"it knows {', '.join(self.protocols)}"
+            )
+        own = {**self.settings, **self.under.get(protocol, {})}
+        known = {name: each for name, each in (overrides or {}).items() if name in own}
+        settings = {**own, **known}
+        passes = self.passes(settings)
+        return Condition(
+            condition_id(self.name, eps),
+            self.name,
+            eps,
+            protocol=protocol,
+            threat=threat,
+            settings=settings,
+            changed={name: own[name] for name in own if settings[name] != own[name]},
+            sweep=self.sweep,
+            white_box=self.white_box,
+            passes=None if passes is None else (passes[0] + SCORING_PASSES, passes[1]),
+            notes=self.notes,
+        )
