@@ -117,10 +117,8 @@ def _read(path: Path) -> bytes:
 def _identify(path: Path, stream: IO[bytes]) -> Image.Image:
     """Open an image without decoding it; ``stream`` stays the caller's."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # refused below
-            image = Image.open(stream, formats=FORMATS)
-    except Image.DecompressionBombError as error:
+        image = Image.open(stream, formats=FORMATS)
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise BadImageError(path, f"has more than {LARGEST_IMAGE:,} pixels") from error
     except Exception as error:  # Pillow's decoders raise anything on damaged bytes
         stream.seek(0)

@@ -174,6 +174,15 @@ def test_what_is_no_image_is_refused_with_path_and_reason(
     assert ImageFile.LOAD_TRUNCATED_IMAGES is lenient, "the caller's setting was changed"
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_bombs_are_refused_where_warnings_are_no_errors(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.png"
+    path.write_bytes(png_of(10_000, 9_000))
+    for read in (read_rgb, read_header):
+        with pytest.raises(BadImageError, match="more than 89,478,485 pixels"):
+            read(path)
+
+
 def test_headers_are_read_without_decoding(tmp_path: Path) -> None:
     path = tmp_path / "picture.JPEG"
     path.write_bytes(JPEG[: len(JPEG) // 3])
