@@ -24,7 +24,7 @@ def print_results(run: RunFolder, table: pd.DataFrame, console: Console) -> None
     subjects = table.groupby(["label", "dataset"], sort=False)
     for (label, dataset), rows in subjects:
         for protocol, section in rows.groupby("protocol", sort=False):
-            images = ", ".join(f"{count} images" for count in section["n_images"].unique())
+            images = f"{section['n_images'].max()} images"
             console.print(_section(f"{label} on {dataset}, {images}, protocol {protocol}", section))
         if rows["protocol"].nunique() > 1:
             console.print(_side_by_side(f"{label}: the protocols side by side, top-1 %", rows))

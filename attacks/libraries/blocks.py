@@ -18,8 +18,8 @@ from .random_state import seeded_globally
 BLOCK = 32
 """Images per block, unless the constant says otherwise."""
 BLOCK_NOTE = (
-    "draws from the library's global random state, seeded per block of {block} images of a batch; "
-    "another batch size may give other numbers."
+    "Attacks of other libraries and of your own draw from the global random state, which is seeded "
+    "per block of images of a batch: another batch size may give other numbers."
 )
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from robustbench_twicing.registry import Registry
 
 from ..spec import AttackSpec
-from .blocks import BLOCK, BLOCK_NOTE, BlockSweep
+from .blocks import BLOCK_NOTE, BlockSweep
 from .signatures import constants_of, source_of
 
 HOME = "https://github.com/bethgelab/foolbox"
@@ -54,7 +54,7 @@ def foolbox_attack(name: str) -> AttackSpec:
         settings=constants_of(constructor),
         white_box=name not in NOISE,
         protocols=("pixel",),
-        notes=(f"{own_name} {BLOCK_NOTE.format(block=BLOCK)}",),
+        notes=(BLOCK_NOTE,),
     )
 
 

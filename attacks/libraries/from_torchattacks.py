@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from robustbench_twicing.registry import Registry
 
 from ..spec import AttackSpec
-from .blocks import BLOCK, BLOCK_NOTE, BlockSweep
+from .blocks import BLOCK_NOTE, BlockSweep
 from .signatures import constants_of, source_of
 
 HOME = "https://github.com/Harry24k/adversarial-attacks-pytorch"
@@ -77,7 +77,7 @@ def torchattacks_attack(name: str, *, alias: str | None = None) -> AttackSpec:
         settings=constants,
         white_box=name not in BLACK_BOX,
         protocols=("pixel",),
-        notes=(f"{own_name} {BLOCK_NOTE.format(block=BLOCK)}",),
+        notes=(BLOCK_NOTE,),
     )
 
 

@@ -12,7 +12,7 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.user_code import load_user_function
 
 from ..spec import AttackSpec
-from .blocks import BLOCK, BlockSweep
+from .blocks import BLOCK, BLOCK_NOTE, BlockSweep
 
 
 def own_attack(name: str) -> AttackSpec:
@@ -48,6 +48,7 @@ def own_attack(name: str) -> AttackSpec:
         settings={"block": BLOCK, "sha256": sha256, **constants},
         white_box=True,
         protocols=("pixel",),
+        notes=(BLOCK_NOTE,),
     )
 
 

@@ -129,6 +129,6 @@ def _typed(spec: "AttackSpec", name: str, text: str) -> Any:
     except ValueError:
         kind = "a whole number" if isinstance(default, int) else "a number"
         raise UserError(f"{spec.name}.{name}={text} is not {kind}, like {default}") from None
-    if not 0 <= value < float("inf"):
-        raise UserError(f"{spec.name}.{name}={text} is not a number from 0 up")
+    if not (1 if isinstance(default, int) else 0) <= value < float("inf"):
+        raise UserError(f"{spec.name}.{name}={text} is too small, or not finite")
     return value
