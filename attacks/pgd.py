@@ -52,21 +52,54 @@ def pgd(
     Raises:
         ValueError: a random start without a generator.
     """
-    x_adv = x.detach().clone()
     if eps == 0:
-        return x_adv
-    low, high = ball(x, eps, threat, std_of(model))
-    reach = eps * unit(x, threat, std_of(model))
-    if random_start:
-        if generator is None:
-            raise ValueError("a random start needs a generator; the global one is never used")
-        x_adv = (x_adv + reach * (2 * uniform_like(x, generator) - 1)).clamp(low, high)
-    step = rel_step * reach
+        return x.detach().clone()
+    bounds = ball(x, eps, threat, std_of(model))
+    length = rel_step * eps * unit(x, threat, std_of(model))
+    first = start(model, x, eps, threat, generator) if random_start else x
     with eval_mode(model):
         target = attacked_label(model, x, y, threat)
-        for _ in range(steps):
-            gradient = input_gradient(model, x_adv, target)
-            x_adv = x_adv.addcmul_(gradient.sign(), step).clamp_(low, high)
+        return climb(model, first, target, bounds, length=length, steps=steps)
+
+
+def start(
+    model: nn.Module, x: Tensor, eps: float, threat: ThreatModel, generator: Generators | None
+) -> Tensor:
+    """A uniformly drawn point of the ball, moved to the nearest valid pixels where it clips.
+
+    Raises:
+        ValueError: no generator.
+    """
+    if generator is None:
+        raise ValueError("a random start needs a generator; the global one is never used")
+    reach = eps * unit(x, threat, std_of(model))
+    low, high = ball(x, eps, threat, std_of(model))
+    return (x + reach * (2 * uniform_like(x, generator) - 1)).clamp(low, high)
+
+
+def climb(
+    model: nn.Module,
+    x: Tensor,
+    target: Tensor,
+    bounds: tuple[Tensor, Tensor],
+    *,
+    length: Tensor,
+    steps: int,
+) -> Tensor:
+    """Signed gradient steps up the loss from x, each clamped to the bounds; the last iterate.
+
+    Args:
+        model: pixels to logits, in eval mode.
+        x: where to start; not changed.
+        target: class indices (N,) whose loss is to rise.
+        bounds: lower and upper bound of every pixel.
+        length: of a step, in pixels; a scalar or one per channel (C, 1, 1).
+        steps: how many.
+    """
+    x_adv = x.detach().clone()
+    for _ in range(steps):
+        gradient = input_gradient(model, x_adv, target)
+        x_adv = x_adv.addcmul_(gradient.sign(), length).clamp_(*bounds)
     return x_adv
 
 

@@ -121,6 +121,35 @@ class _Problem(NamedTuple):
     chunk: int
 
 
+def spsa_gradient(
+    model: nn.Module,
+    x: Tensor,
+    target: Tensor,
+    *,
+    samples: int = SAMPLES,
+    delta: float = DELTA,
+    chunk: int = 1024,
+    generator: Generators,
+) -> Tensor:
+    """The estimate that `spsa` follows: the gradient of the margin at x, in pixels.
+
+    Args:
+        model: pixels (N, 3, H, W) to logits (N, K).
+        x: pixels.
+        target: class indices (N,) whose margin is meant.
+        samples: pairs of probes per image.
+        delta: length of the probes.
+        chunk: images evaluated at a time.
+        generator: one per image, or one for all.
+
+    Returns:
+        Gradient, shaped like x.
+    """
+    problem = _Problem(model, target, generator, delta, chunk)
+    with eval_mode(model), torch.no_grad():
+        return estimate_gradient(problem, x, torch.ones((), dtype=x.dtype), samples)
+
+
 def margin(logits: Tensor, target: Tensor) -> Tensor:
     """Largest other logit minus the target's (N,): above 0 where misclassified."""
     own = logits.gather(1, target[:, None]).squeeze(1)

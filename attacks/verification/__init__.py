@@ -1,0 +1,24 @@
+"""Own attacks against those of other libraries, element by element."""
+
+from collections.abc import Iterator
+
+from .agreement import Agreement, Setting
+from .linear import spsa_on_linear
+from .paper import against_cleverhans
+from .pixel import against_torchattacks_and_foolbox
+
+__all__ = ["Agreement", "Setting", "spsa_on_linear", "verify"]
+
+
+def verify(setting: Setting) -> Iterator[Agreement]:
+    """Compare FGSM, PGD and SPSA with torchattacks, foolbox and cleverhans.
+
+    PGD is compared step by step: the start, then from every iterate of the library the own next
+    step with the library's. (After 20 steps of their own two runs of one algorithm are apart,
+    because the rounding of one step turns signs in the next.) The libraries draw their start from
+    the global generator, the own attack from a generator with the same seed. SPSA is compared in
+    float64, for Adam blows up the rounding of small gradients.
+    """
+    yield from against_torchattacks_and_foolbox(setting)
+    yield from against_cleverhans(setting)
+    yield spsa_on_linear(setting.seed)

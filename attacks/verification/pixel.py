@@ -1,0 +1,52 @@
+"""FGSM and PGD of protocol pixel against torchattacks and foolbox."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from torch import Tensor
+
+from ..fgsm import fgsm
+from ..libraries.random_state import seeded_globally
+from ..pgd import REL_STEP, STEPS
+from .agreement import PIXEL, Agreement, Setting, compare, own_steps
+
+
+def against_torchattacks_and_foolbox(setting: Setting) -> Iterator[Agreement]:
+    """One row per own attack and library."""
+    import torchattacks
+
+    model, x, y, eps, _ = setting
+    own = fgsm(model, x, y, eps=eps)
+    yield compare("fgsm, pixel", "torchattacks.FGSM", own, torchattacks.FGSM(model, eps)(x, y))
+    reference = _foolbox(setting, "LinfFastGradientAttack")()
+    yield compare("fgsm, pixel", "foolbox.LinfFastGradientAttack", own, reference)
+    step = REL_STEP * eps
+    attack = torchattacks.PGD(model, eps=eps, alpha=step, steps=STEPS, random_start=True)
+    theirs = _iterates(setting, partial(attack, x, y))
+    yield compare("pgd, pixel", "torchattacks.PGD", *own_steps(setting, theirs, PIXEL))
+    theirs = _iterates(setting, _foolbox(setting, "LinfPGD", abs_stepsize=step, steps=STEPS))
+    yield compare("pgd, pixel", "foolbox.LinfPGD", *own_steps(setting, theirs, PIXEL))
+
+
+def _foolbox(setting: Setting, name: str, **constants: float) -> Callable[[], Tensor]:
+    import foolbox
+    from foolbox.models import PyTorchModel
+
+    model, x, y, eps, _ = setting
+    wrapped = PyTorchModel(model, bounds=(0, 1), device=x.device)
+    attack = getattr(foolbox.attacks, name)(**constants)
+    return lambda: attack(wrapped, x, foolbox.criteria.Misclassification(y), epsilons=eps)[1]
+
+
+def _iterates(setting: Setting, attack: Callable[[], Tensor]) -> list[Tensor]:
+    """The points at which a library's PGD asks for a gradient, and the one it returns."""
+    seen: list[Tensor] = []
+    hook = setting.model.register_forward_pre_hook(
+        lambda module, inputs: seen.append(inputs[0].detach().clone())
+    )
+    try:
+        with seeded_globally(setting.seed):
+            found = attack()
+    finally:
+        hook.remove()
+    return [*seen[:STEPS], found.detach()]

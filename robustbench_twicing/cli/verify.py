@@ -1,0 +1,86 @@
+"""verify: own attacks against torchattacks, foolbox and cleverhans, on any model."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import typer
+
+from .options import EvalOptions, add_command
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from attacks.verification import Agreement
+
+IMAGES = 4
+EPS_255 = 1.0
+DEFAULT_DATA = "samples:imagenet"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_command(
+        app, "verify", run, help_text="Compare own attacks with other libraries, on your model."
+    )
+
+
+def run(options: EvalOptions) -> int:
+    """Print a table of agreement for every model.
+
+    Uses the first images of --data (the photographs that foolbox ships by default), 4 of them
+    unless --limit says otherwise, at a budget of 1/255 or the first of --eps.
+
+    Returns:
+        Exit status: 3 where an attack disagrees.
+    """
+    import numpy as np
+    import torch
+    from rich.console import Console
+
+    from attacks.verification import Setting, verify
+
+    from ..batches import to_tensor
+    from ..budgets import parse_budgets
+    from ..environment import choose_device
+    from .request import make_request
+
+    eps = parse_budgets(options.eps)[0] if options.eps else None
+    request = make_request(
+        replace(options, data=options.data or DEFAULT_DATA, limit=options.limit or IMAGES)
+    )
+    device = choose_device(options.device)
+    console = Console()
+    found: list[Agreement] = []
+    for label, model in request.models.items():
+        indices = range(min(len(request.data), options.limit or IMAGES))
+        pixels = [request.data.pixels(index, model.preprocessing) for index in indices]
+        x = to_tensor(np.stack(pixels), device)
+        y = torch.tensor([request.data.labels[index] for index in indices], device=device)
+        budget = float(eps) if eps is not None else EPS_255 / 255
+        rows = list(verify(Setting(model.to(device), x, y, budget, options.seed)))
+        found += rows
+        console.print(_table(f"{label}, {len(x)} images, eps {budget * 255:g}/255", rows))
+    console.print(
+        "share: of pixels more than 1e-6 apart; up to 1 in 10,000 may be, where a gradient next to "
+        "zero has another sign. pgd: the start, and every step from the library's own iterates."
+    )
+    return 3 if any(row.agrees is False for row in found) else 0
+
+
+def _table(title: str, rows: "list[Agreement]") -> "Table":
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=escape(title), title_justify="left")
+    for name in ("attack", "against", "largest", "share", "verdict"):
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        verdict = {True: "agrees", False: "DISAGREES", None: "not run"}[row.agrees]
+        table.add_row(
+            row.attack,
+            row.reference,
+            "" if row.largest is None else f"{row.largest:.1e}",
+            "" if row.differing is None else f"{row.differing:.1e}",
+            f"{verdict}: {row.remark}" if row.remark else verdict,
+        )
+    return table
