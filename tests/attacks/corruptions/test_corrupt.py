@@ -1,8 +1,7 @@
 """What every corruption keeps, over the whole table."""
 
 import io
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -85,15 +84,6 @@ def test_order_and_threads_change_nothing(scene: Pixels) -> None:
     together = outputs(image, WITHOUT_FROST[::-1], 4)[::-1]
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-def test_another_process_gives_the_same_bytes(scene: Pixels) -> None:
-    names = ["glass_blur", "elastic_transform", "zoom_blur", "motion_blur"]
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        jobs = [pool.submit(corrupt, scene, n, 1, image_rng(0, n, 1, "b")) for n in names]
-        for name, job in zip(names, jobs, strict=True):
-            here = corrupt(scene, name, 1, image_rng(0, name, 1, "b"))
-            np.testing.assert_array_equal(job.result(), here)
 
 
 def test_numpys_global_stream_is_neither_used_nor_moved(scene: Pixels) -> None:
