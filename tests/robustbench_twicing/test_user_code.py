@@ -115,7 +115,7 @@ def test_a_package_of_an_environment_below_the_folder_stays_imported(
     monkeypatch.syspath_prepend(environment)
     file.write_text("import a_package_of_everybody\n" + SOURCE)
     load_user_network(f"{file}:build")
-    assert sys.modules.pop("a_package_of_everybody")
+    assert sys.modules.pop("a_package_of_everybody", None) is not None
 
 
 def test_a_module_from_the_working_folder(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
