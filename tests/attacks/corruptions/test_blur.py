@@ -7,7 +7,7 @@ from numpy.random import RandomState
 from attacks.corruptions import CORRUPTIONS, SEVERITIES
 from attacks.corruptions.blur import gaussian
 from attacks.corruptions.glass import GLASS_BLUR
-from attacks.corruptions.pixels import Pixels, to_bytes, to_unit
+from attacks.corruptions.pixels import Pixels
 from attacks.corruptions.severity import at
 from attacks.corruptions.trail import motion_trail
 from attacks.corruptions.zoom import zoom_middle
@@ -86,14 +86,14 @@ def glass_by_loop(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """As the original reads: one visit after the other."""
     levels = at(GLASS_BLUR, severity)
     reach = int(levels["max_delta"])
-    out = to_bytes(gaussian(to_unit(image), levels["sigma"]))
+    out = gaussian(image, levels["sigma"])
     height, width = image.shape[:2]
     for _ in range(int(levels["passes"])):
         for row in range(height - reach, reach, -1):
             for column in range(width - reach, reach, -1):
                 dx, dy = rng.randint(-reach, reach, 2)
                 out[row, column] = out[row + dy, column + dx]
-    return to_bytes(gaussian(to_unit(out), levels["sigma"]))
+    return gaussian(out, levels["sigma"])
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)
