@@ -151,5 +151,16 @@ def _importable(folder: Path) -> Iterator[None]:
         sys.path[:] = path
         for name in set(sys.modules) - modules:
             source = getattr(sys.modules[name], "__file__", None)
-            if isinstance(source, str) and Path(source).is_relative_to(folder):
+            if isinstance(source, str) and _found_through(folder, Path(source), path):
                 del sys.modules[name]
+
+
+def _found_through(folder: Path, source: Path, path: list[str]) -> bool:
+    """Whether a module lies beside the user's file, and not where everybody would find it.
+
+    An environment below the folder, or a folder that is searched anyway, is everybody's.
+    """
+    places = [Path(place) for place in path if place]
+    return source.is_relative_to(folder) and not any(
+        source.is_relative_to(place) and place.is_relative_to(folder) for place in places
+    )

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import hypothesis
 import pytest
 import torch
 
+hypothesis.settings.register_profile("no-clock", deadline=None)
+hypothesis.settings.load_profile("no-clock")
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 

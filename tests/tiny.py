@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
@@ -19,9 +20,12 @@ from robustbench_twicing.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions import Condition, clean
 from robustbench_twicing.data import BadImageError, Dataset
 from robustbench_twicing.preprocessing import Preprocessing
+from robustbench_twicing.records.schema import RECORD_SCHEMA
 from robustbench_twicing.runner import Options, Run, evaluate_models
 
 SIDE = 8
+COUNTS = [each.name for each in RECORD_SCHEMA if pa.types.is_integer(each.type)]
+"""Columns that pandas turns into fractions where some rows have none."""
 PREPROCESSING = Preprocessing(crop=SIDE, resize=None, mean=(0.4, 0.5, 0.6), std=(0.2, 0.25, 0.3))
 
 
@@ -165,5 +169,10 @@ def column(run: Run, name: str) -> list[Any]:
 
 def text(records: pd.DataFrame, *, without: str = "") -> str:
     """Records as CSV with all digits, to be compared; without the rows of one condition."""
-    counted = records.astype({"prediction": "Int64", "rank": "Int64"})
+    counted = records.astype({name: "Int64" for name in COUNTS if name in records})
     return counted[counted["condition"] != without].to_csv(index=False)
+
+
+def flags(run: Run) -> set[str]:
+    """All flags of a run's rows."""
+    return {flag for cell in column(run, "flags") for flag in cell.split(";") if flag}

@@ -5,7 +5,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from .blur import gaussian
-from .pixels import Pixels, to_bytes, to_unit
+from .pixels import Pixels
 from .severity import Levels, at
 
 GLASS_BLUR: Levels = {
@@ -29,9 +29,9 @@ def glass_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     source = np.arange(height * width)
     for _ in range(int(levels["passes"])):
         source = source.take(_copied_from(height, width, reach, rng))
-    blurred = to_bytes(gaussian(to_unit(image), levels["sigma"]))
+    blurred = gaussian(image, levels["sigma"])
     moved = np.take(blurred.reshape(height * width, -1), source, axis=0).reshape(image.shape)
-    return to_bytes(gaussian(to_unit(moved), levels["sigma"]))
+    return gaussian(moved, levels["sigma"])
 
 
 def _copied_from(height: int, width: int, reach: int, rng: RandomState) -> NDArray[np.intp]:

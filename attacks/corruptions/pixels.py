@@ -1,5 +1,6 @@
 """Images as arrays: what is accepted, and how floats become bytes."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,15 @@ def to_bytes(unit: NDArray[Any]) -> Pixels:
     return unit.astype(np.uint8)
 
 
-def over_channels(plane: NDArray[Any], image: Pixels) -> NDArray[Any]:
-    """A plane (H, W) as it broadcasts over ``image``, colour or grey."""
-    return plane if image.ndim == 2 else plane[..., None]
+def by_channel(image: Pixels, work: Callable[[Pixels], Pixels]) -> Pixels:
+    """Apply ``work`` to each channel (H, W).
+
+    Faster than on all at once: the allocator reuses its memory, and numpy does not like a last
+    axis of three.
+    """
+    if image.ndim == 2:
+        return work(image)
+    changed = np.empty(image.shape, dtype=np.uint8)
+    for channel in range(image.shape[-1]):
+        changed[..., channel] = work(image[..., channel])
+    return changed

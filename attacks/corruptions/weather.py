@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from robustbench_twicing.errors import UserError
 
 from .frost_textures import frost_textures
-from .pixels import Pixels, over_channels, to_bytes, to_unit
+from .pixels import Pixels, by_channel, to_bytes, to_unit
 from .plasma import plasma
 from .severity import Levels, at
 from .trail import motion_trail
@@ -47,12 +47,15 @@ def snow(image: Pixels, severity: int, rng: RandomState) -> Pixels:
         levels["blur_sigma"],
         angle=rng.uniform(-135, -45),
     )
-    x = np.divide(image, 255, dtype=np.float32)
-    keep = levels["keep"]
-    white = keep * x + (1 - keep) * np.maximum(x, over_channels(_luma(x), image) * 1.5 + 0.5)
     fallen = layer / 255.0
     fallen = fallen + np.rot90(fallen, 2)
-    return to_bytes(white + over_channels(fallen, image))
+    keep, pale = levels["keep"], _luma(image) * 1.5 + 0.5
+
+    def snowed(plane: Pixels) -> Pixels:
+        x = np.divide(plane, 255, dtype=np.float32)
+        return to_bytes(keep * x + (1 - keep) * np.maximum(x, pale) + fallen)
+
+    return by_channel(image, snowed)
 
 
 def frost(
@@ -94,19 +97,24 @@ def fog(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     height, width = image.shape[:2]
     side = max(FOG_SIDE, 1 << (max(height, width) - 1).bit_length())
     density = levels["strength"] * plasma(side, levels["decay"], rng)[:height, :width]
-    x = to_unit(image)
-    brightest = x.max()
-    x += over_channels(density, image)
-    x *= brightest
-    x /= brightest + levels["strength"]
-    return to_bytes(x)
+    brightest = image.max() / 255.0
+
+    def fogged(plane: Pixels) -> Pixels:
+        x = to_unit(plane)
+        x += density
+        x *= brightest
+        x /= brightest + levels["strength"]
+        return to_bytes(x)
+
+    return by_channel(image, fogged)
 
 
-def _luma(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Brightness of (H, W, 3), or of (H, W) itself."""
+def _luma(image: Pixels) -> NDArray[np.float32]:
+    """Brightness, 0..1, of (H, W, 3), or of (H, W) itself."""
+    x: NDArray[np.float32] = np.divide(image, 255, dtype=np.float32)
     if x.ndim == 2:
         return x
-    red, green, blue = (x[..., channel] for channel in range(3))
-    luma: NDArray[np.float32]
-    luma = red * np.float32(0.299) + green * np.float32(0.587) + blue * np.float32(0.114)
+    luma = x[..., 0] * np.float32(0.299)
+    luma += x[..., 1] * np.float32(0.587)
+    luma += x[..., 2] * np.float32(0.114)
     return luma

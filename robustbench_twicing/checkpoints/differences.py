@@ -55,7 +55,10 @@ class Differences:
         if any(have[1:] != want[1:] for have, want in self.shapes.values()):
             return None
         counts = {(have[0], want[0]) for have, want in self.shapes.values()}
-        whole = all(key.replace("weight", "bias") in self.shapes for key in self.shapes)
+        heads = {key.split(".")[0] for key in self.shapes}
+        whole = all(
+            f"{head}.{part}" in self.shapes for head in heads for part in ("weight", "bias")
+        )
         return counts.pop() if len(counts) == 1 and whole else None
 
 

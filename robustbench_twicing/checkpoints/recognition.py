@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -58,8 +59,7 @@ def _similar(spec: ModelSpec, seen: Anatomy) -> bool:
 
 
 def _candidate(spec: ModelSpec, have: Mapping[str, Tensor], seen: Anatomy) -> Candidate | None:
-    with torch.random.fork_rng(devices=[]), torch.device("meta"):
-        want = build_model(spec.family, **spec.sizes).state_dict()
+    want = _shapes(spec.name)
     found = differences(have, want)
     movable = {"pos_embed", "head.weight", "head.bias", "head_dist.weight", "head_dist.bias"}
     if found.missing or found.unexpected or not set(found.shapes) <= movable:
@@ -73,6 +73,14 @@ def _candidate(spec: ModelSpec, have: Mapping[str, Tensor], seen: Anatomy) -> Ca
             f"instead of {want['pos_embed'].shape[1]}"
         )
     return Candidate(spec.name, spec.family, tuple(_reasons(seen, len(want))), tuple(against))
+
+
+@cache
+def _shapes(name: str) -> dict[str, Tensor]:
+    """A model's state dict on the meta device: shapes without memory."""
+    spec = MODELS[name]
+    with torch.random.fork_rng(devices=[]), torch.device("meta"):
+        return dict(build_model(spec.family, **spec.sizes).state_dict())
 
 
 def _reasons(seen: Anatomy, keys: int) -> Iterator[str]:

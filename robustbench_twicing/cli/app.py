@@ -8,7 +8,7 @@ from rich.console import Console
 
 from .. import __version__
 from ..errors import UserError
-from . import attacks, data, demo, eval, plan, report, verify
+from . import attacks, data, demo, eval, inspect, models, plan, report
 
 DONE, MISTAKE, UNKNOWN, ERROR_ROWS, INCOMPLETE = 0, 1, 2, 3, 4
 """Exit statuses."""
@@ -41,7 +41,7 @@ def build_app() -> typer.Typer:
     return app
 
 
-COMMANDS = (demo, eval, plan, report, data, attacks, verify)
+COMMANDS = (demo, eval, plan, report, verify, inspect, data, models, attacks)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -55,7 +55,10 @@ def _items(suite: "Suite", options: EvalOptions) -> "Sequence[SuiteItem]":
         items = list(suite.conditions)
     else:
         names = [name.strip() for name in options.attacks.split(",")]
-        items = [SuiteItem(attack=name, eps=suite.budgets(name)) for name in names]
+        items = [
+            SuiteItem(attack=name, eps=() if name == CLEAN else suite.budgets(name))
+            for name in names
+        ]
     return [
         item
         if item.attack == CLEAN or budgets is None

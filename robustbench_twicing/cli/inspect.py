@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 FEW_GROUPS = 20
 """Groups of keys that are printed where the layout is unknown."""
 
+CAUTION = "Models within a few images of the best are not told apart by so few images."
+
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
@@ -186,7 +188,7 @@ def _probe(
             share = f"{100 * row.correct / row.images:.1f} %" if row.images else "no images"
             table.add_row(Text(row.model), row.weights, f"{row.correct}/{row.images}", share)
     console.print(table)
-    _sentences(console, images.notes)
+    _sentences(console, [CAUTION, *images.notes])
 
 
 def _sentences(console: Console, sentences: Iterable[str]) -> None:

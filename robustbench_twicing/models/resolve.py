@@ -66,7 +66,9 @@ def _find(name: str) -> ModelSpec:
 
 def _near(name: str, timm_names: list[str]) -> list[str]:
     ours = [] if name.startswith(TIMM_PREFIX) else [*MODELS, *ALIASES]
-    near = get_close_matches(name, ours, n=2)
+    words = set(name.split("_"))
+    same_words = [each for each in sorted(ours, key=len) if words <= set(each.split("_"))]
+    near = (same_words or get_close_matches(name, ours))[:2]
     bare = name.removeprefix(TIMM_PREFIX)
     theirs = get_close_matches(bare, [each for each in timm_names if each not in ours], n=2)
     return [*near, *(TIMM_PREFIX + each for each in theirs)][:3]

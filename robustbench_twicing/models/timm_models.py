@@ -26,14 +26,9 @@ def timm_spec(name: str) -> ModelSpec | None:
     Raises:
         UserError: an unknown tag, or preprocessing that this suite cannot do.
     """
-    architecture, _, tag = name.partition(".")
-    if not timm.is_model(architecture):
+    facts = _facts(name)
+    if facts is None:
         return None
-    try:
-        config = get_pretrained_cfg(name)
-    except RuntimeError as error:
-        raise UserError(f"timm has no weights {tag!r} for {architecture!r}") from error
-    facts = asdict(config) if config else {}
     return ModelSpec(
         name=f"timm:{name}",
         family="timm",
@@ -55,7 +50,7 @@ def build_timm(sizes: TimmSizes) -> nn.Module:
     Raises:
         UserError: an unknown name, or a size that this network cannot take.
     """
-    if timm_spec(sizes.timm_name) is None:
+    if _facts(sizes.timm_name) is None:
         raise UserError(f"timm has no model {sizes.timm_name!r}")
     wanted: dict[str, Any] = {"num_classes": sizes.num_classes, "img_size": sizes.img_size}
     given = {name: size for name, size in wanted.items() if size is not None}
@@ -68,6 +63,17 @@ def build_timm(sizes: TimmSizes) -> nn.Module:
             ) from error
         raise
     return network
+
+
+def _facts(name: str) -> dict[str, Any] | None:
+    architecture, _, tag = name.partition(".")
+    if not timm.is_model(architecture):
+        return None
+    try:
+        config = get_pretrained_cfg(name)
+    except RuntimeError as error:
+        raise UserError(f"timm has no weights {tag!r} for {architecture!r}") from error
+    return asdict(config) if config else {}
 
 
 def _preprocessing(name: str, config: dict[str, Any]) -> Preprocessing:

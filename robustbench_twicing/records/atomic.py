@@ -3,6 +3,9 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from secrets import token_hex
+
+ENDING = ".tmp"
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
@@ -12,7 +15,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         path: the final name; replaced if it exists.
         write: writes the content to the path it is given.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{token_hex(8)}{ENDING}")
     try:
         write(temporary)
         _fsync(temporary)
@@ -28,3 +31,8 @@ def _fsync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def is_left_over(path: Path) -> bool:
+    """Whether a file is what a killed writer left behind."""
+    return path.name.startswith(".") and path.name.endswith(ENDING)

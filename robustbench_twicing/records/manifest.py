@@ -53,19 +53,24 @@ class Manifest:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any], where: str) -> Self:
+    def from_dict(cls, values: Any, where: str) -> Self:
         """Read it back.
 
         Raises:
             UserError: another schema, or not a manifest.
         """
+        if not isinstance(values, dict):
+            raise UserError(f"{where} is not a manifest: it holds no settings")
         check_version(values.get("schema"), where)
         wanted = {each.name for each in fields(cls)}
         if set(values) != wanted:
             odd = ", ".join(sorted(set(values) ^ wanted))
             raise UserError(f"{where} is not a manifest of this version: check {odd}")
-        evaluations = tuple(Evaluation(**each) for each in values["evaluations"])
-        conditions = tuple(values["conditions"])
+        try:
+            evaluations = tuple(Evaluation(**each) for each in values["evaluations"])
+            conditions = tuple(values["conditions"])
+        except TypeError as error:
+            raise UserError(f"{where} is not a manifest of this version: {error}") from error
         return cls(**{**values, "evaluations": evaluations, "conditions": conditions})
 
 

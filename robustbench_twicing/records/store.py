@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import Any, NamedTuple, Self
 
 import pandas as pd
@@ -14,11 +15,13 @@ import pyarrow.parquet as pq
 
 from ..cost import Cost
 from ..errors import UserError
-from .atomic import write_atomically
+from .atomic import is_left_over, write_atomically
 from .manifest import Evaluation, Manifest, first_difference
 from .schema import RECORD_SCHEMA, SCHEMA_VERSION, check_version
 
 _META = b"robustbench_twicing"
+_META_HASH = b"robustbench_twicing.sha256"
+"""Parquet has checksums for its columns, and none for what stands beside them."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +85,12 @@ class RunFolder:
                     f"{path} was made with other settings ({difference}); use another --out"
                 )
             return found
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        if path.exists() and not _is_empty(path):
             raise UserError(f"{path} exists and is not a run folder; use another --out")
-        path.mkdir(parents=True, exist_ok=True)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"{path} cannot be made: {error}; use another --out") from error
         text = json.dumps(asked, indent=1, ensure_ascii=False)
         write_atomically(path / "run.json", lambda file: _write_text(file, text))
         return cls(path, manifest)
@@ -94,7 +100,8 @@ class RunFolder:
         text = json.dumps(environment, indent=1, ensure_ascii=False)
         folder = self.path / "sessions"
         folder.mkdir(exist_ok=True)
-        name = f"{environment['started'].replace(':', '')}-{environment['pid']}.json"
+        # Containers number their processes alike, so time and process are not unique.
+        name = f"{environment['started'].replace(':', '')}-{token_hex(4)}.json"
         write_atomically(folder / name, lambda file: _write_text(file, text))
 
     def sessions(self) -> list[dict[str, Any]]:
@@ -129,7 +136,8 @@ class RunFolder:
             "flags": content.flags,
         }
         table = pa.table(content.rows, schema=RECORD_SCHEMA)
-        table = table.replace_schema_metadata({_META: json.dumps(meta)})
+        text = json.dumps(meta)
+        table = table.replace_schema_metadata({_META: text, _META_HASH: _digest(text)})
         path = self.part_path(evaluation, part)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda file: pq.write_table(table, file, write_page_checksum=True))
@@ -177,18 +185,36 @@ class Records(NamedTuple):
 def _read_part(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     try:
         table = pq.read_table(path, page_checksum_verification=True)
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"{path} is damaged ({reason}); delete it and run eval again") from error
-    meta = json.loads((table.schema.metadata or {}).get(_META, b"{}"))
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise _damaged(path, str(error)) from error
+    stored = table.schema.metadata or {}
+    text = stored.get(_META, b"{}").decode(errors="replace")
+    if stored.get(_META_HASH, b"").decode(errors="replace") != _digest(text) and _META in stored:
+        raise _damaged(path, "its costs and flags are not what was written")
+    meta: dict[str, Any] = json.loads(text)
     check_version(meta.get("schema"), str(path))
+    if not table.schema.equals(RECORD_SCHEMA):
+        raise _damaged(path, "its columns are not those of a record")
     return table.replace_schema_metadata(None), meta
+
+
+def _damaged(path: Path, reason: str) -> UserError:
+    line = " ".join(reason.split())[:200]
+    return UserError(f"{path} is damaged ({line}); delete it and run eval again")
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 def folder_name(label: str) -> str:
     """A label as a folder name: readable, and never the same for two labels."""
     safe = re.sub(r"[^A-Za-z0-9._+\-]", "_", label)[:80].lstrip(".") or "_"
     return safe if safe == label else f"{safe}-{sha256(label.encode()).hexdigest()[:8]}"
+
+
+def _is_empty(path: Path) -> bool:
+    return path.is_dir() and all(map(is_left_over, path.iterdir()))
 
 
 def _write_text(path: Path, text: str) -> None:

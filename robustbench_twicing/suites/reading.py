@@ -4,15 +4,40 @@ from collections.abc import Iterator
 from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from ..budgets import parse_budget
 from ..errors import UserError
 
 LARGEST_FILE = 1_000_000
+CLEAN = "clean"
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that is given twice; YAML's own rule would silently keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                problem = f"{key.value} is given twice"
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+            seen.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
+        return super().construct_mapping(node, deep)
+
+
+_NOT_YAML = (yaml.YAMLError, ValueError, RecursionError, LookupError, AttributeError, TypeError)
+"""What PyYAML raises for bad text: ``!!int ''`` is an IndexError, ``!!timestamp x`` another."""
 
 
 def _budget(value: object) -> Fraction:
@@ -46,6 +71,12 @@ class SuiteItem(BaseModel):
     eps: tuple[Budget, ...] = ()
     protocol: ProtocolName | None = None
     settings: dict[str, bool | int | float | str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _clean_is_plain(self) -> Self:
+        if self.attack == CLEAN and (self.eps or self.settings):
+            raise ValueError("clean takes no budgets and no constants")
+        return self
 
 
 class Suite(BaseModel):
@@ -98,8 +129,8 @@ def parse_suite(text: str, name: str) -> Suite:
     """
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
-        values = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        values = yaml.load(text, _Loader)
+    except _NOT_YAML as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(f"suite file {name} is not YAML: {reason}") from error
     if not isinstance(values, dict):
@@ -124,7 +155,7 @@ def _allowed(location: tuple[Any, ...]) -> Iterator[str]:
         yield from get_args(ProtocolName)
     elif names[:1] == ["conditions"] and "eps" in names:
         yield "budgets like 4/255"
-    elif names[:1] == ["conditions"]:
+    elif names[:1] == ["conditions"] and len(location) > 1:
         yield from SuiteItem.model_fields
     else:
         yield from Suite.model_fields

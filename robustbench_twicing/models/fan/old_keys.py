@@ -26,8 +26,8 @@ def modernise(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     modern: dict[str, Tensor] = {}
     for old, tensor in state.items():
         for key, part in _renamed(old, tensor).items():
-            if key in modern or (key != old and key in state):
-                raise UserError(f"checkpoint key {old!r} is an old name of {key!r}, which is there")
+            if key in modern:
+                raise UserError(f"checkpoint key {key!r} is there twice, by an old and a new name")
             modern[key] = part
     return modern
 

@@ -57,6 +57,15 @@ def test_small_images_work(family: str, sizes: dict[str, Any], pixels: int) -> N
 
 
 @pytest.mark.parametrize(
+    ("patch_size", "widths"), [(4, [8, 32]), (8, [8, 16, 32]), (16, [4, 8, 16, 32])]
+)
+def test_the_stem_widens_as_it_halves_the_grid(patch_size: int, widths: list[int]) -> None:
+    stem = build_model("fan", **TINY, patch_size=patch_size).get_submodule("patch_embed")
+    convolutions = [module for module in stem.modules() if isinstance(module, nn.Conv2d)]
+    assert [each.out_channels for each in convolutions] == widths
+
+
+@pytest.mark.parametrize(
     ("family", "extra"), [("fan_twicing", {}), ("fan_hybrid", {"twicing": True})]
 )
 def test_layers_choose_where_the_average_is_taken_twice(family: str, extra: dict[str, Any]) -> None:

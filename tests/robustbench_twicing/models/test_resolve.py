@@ -107,7 +107,8 @@ def test_a_timm_prefix_brings_the_preprocessing_of_timm() -> None:
 
 def test_a_bare_name_that_is_not_ours_is_looked_up_in_timm() -> None:
     assert resolve_model("resnet18") == resolve_model("timm:resnet18")
-    assert resolve_model("vit_base_patch16_224.augreg_in1k").preprocessing.mean == (0.5, 0.5, 0.5)
+    preprocessing = resolve_model("vit_base_patch16_224.augreg_in1k").preprocessing
+    assert (preprocessing.mean, preprocessing.std) == ((0.5, 0.5, 0.5), (0.5, 0.5, 0.5))
 
 
 @pytest.mark.parametrize(
@@ -116,6 +117,7 @@ def test_a_bare_name_that_is_not_ours_is_looked_up_in_timm() -> None:
         ("deit_tny_patch16_224", "Did you mean deit_tiny_patch16_224 or"),
         ("timm:resnet5", "Did you mean timm:resnet50"),
         ("timm:deit_tiny_twicing_patch16_224", "no model is called"),
+        ("neutreno_tiny", "Did you mean deit_tiny_neutreno_patch16_224"),
         ("qqqqqqqq", r"in timm. The command `models` lists ours"),
         ("resnet18.nothing", "timm has no weights 'nothing' for 'resnet18'"),
         ("fan_swin_tiny_patch4_window7_224", "FAN on Swin is not supported"),
@@ -128,9 +130,11 @@ def test_unknown_names_are_explained_briefly(name: str, message: str) -> None:
     with pytest.raises(UserError, match=message) as mistake:
         resolve_model(name)
     assert len(str(mistake.value)) < 250
+    assert str(mistake.value).count(" or ") <= 3
 
 
 def test_patterns_choose_names() -> None:
     assert list_models("neutreno") == list_models("*neutreno*")
     assert list_models("deit_*_neutreno_*") == list_models("neutreno")
+    assert list_models("neutreno_*") == []
     assert list_models("no such name") == []

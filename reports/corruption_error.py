@@ -1,0 +1,183 @@
+"""Corruption errors of ImageNet-C (arXiv 1903.12261, section 4.2), each number under its own name.
+
+Nothing is averaged over fewer corruptions or severities than its definition has: an incomplete set
+gives a `CorruptionScore` without a value that lists what is missing.
+"""
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from statistics import fmean
+from types import MappingProxyType
+
+from robustbench_twicing.errors import UserError
+
+MAIN = (
+    *("gaussian_noise", "shot_noise", "impulse_noise"),
+    *("defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
+    *("snow", "frost", "fog", "brightness"),
+    *("contrast", "elastic_transform", "pixelate", "jpeg_compression"),
+)
+EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
+SEVERITIES = (1, 2, 3, 4, 5)
+
+Errors = Mapping[tuple[str, int], float]
+"""Top-1 error, a fraction in [0, 1], by corruption and severity 1 to 5."""
+
+Cell = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The model whose errors are the unit.
+
+    Attributes:
+        name: printed with every number that it normalises.
+        errors: its top-1 errors.
+        clean_error: its top-1 error on the clean validation set, a fraction.
+    """
+
+    name: str
+    errors: Errors
+    clean_error: float
+
+
+@dataclass(frozen=True)
+class CorruptionScore:
+    """One number, or what keeps it from being one.
+
+    Attributes:
+        name: which number it is; different definitions have different names.
+        percent: the value; None where a cell is missing.
+        missing: (corruption, severity) of each missing cell.
+        baseline: the normaliser's name; None for plain errors.
+    """
+
+    name: str
+    percent: float | None
+    missing: tuple[Cell, ...] = ()
+    baseline: str | None = None
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether cells are missing, so that there is no value."""
+        return bool(self.missing)
+
+
+@lru_cache(maxsize=1)
+def alexnet() -> Baseline:
+    """AlexNet of torchvision on the official files, the benchmark's normaliser.
+
+    Source: `data/alexnet_errors.csv`.
+    """
+    path = files("reports") / "data" / "alexnet_errors.csv"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+    cells = {(row["corruption"], int(row["severity"])): float(row["error"]) for row in rows}
+    clean_error = cells.pop(("clean", 0))
+    return Baseline("AlexNet (torchvision)", MappingProxyType(cells), clean_error)
+
+
+def corruption_error(
+    errors: Errors, corruption: str, *, baseline: Baseline | None = None
+) -> CorruptionScore:
+    """CE of one corruption: sum over severities, divided by the baseline's sum."""
+    return _mean_ce(f"CE {corruption}", errors, (corruption,), baseline)
+
+
+def mean_ce(errors: Errors, *, baseline: Baseline | None = None) -> CorruptionScore:
+    """MCE: mean over the 15 corruptions of CE; not the mean of ratios per severity.
+
+    Args:
+        errors: of the model; cells of other corruptions are ignored.
+        baseline: the normaliser, `alexnet()` unless given.
+
+    Raises:
+        UserError: an error is not a fraction, or the baseline lacks a cell.
+    """
+    return _mean_ce("mCE", errors, MAIN, baseline)
+
+
+def extra_mean_ce(errors: Errors, *, baseline: Baseline | None = None) -> CorruptionScore:
+    """Mean CE of the four hold-out corruptions: a number of its own, never part of mCE."""
+    return _mean_ce("mean CE of the 4 extra corruptions", errors, EXTRA, baseline)
+
+
+def relative_mce(
+    errors: Errors, clean_error: float, *, baseline: Baseline | None = None
+) -> CorruptionScore:
+    """Relative mCE: how much is lost against clean images, in units of the baseline's loss.
+
+    Args:
+        errors: of the model.
+        clean_error: of the model on the clean validation set, a fraction.
+        baseline: the normaliser, `alexnet()` unless given.
+
+    Raises:
+        UserError: an error is not a fraction, or the baseline lacks a cell or loses nothing.
+    """
+    _check_fractions([clean_error])
+    return _mean_ce("relative mCE", errors, MAIN, baseline, clean_error=clean_error)
+
+
+def mean_error(errors: Errors) -> CorruptionScore:
+    """Plain mean top-1 error over the 15 corruptions and 5 severities; this is not mCE."""
+    name, missing = "mean corruption error", _missing(errors, MAIN)
+    if missing:
+        return CorruptionScore(name, None, missing)
+    cells = [errors[cell] for cell in _cells(MAIN)]
+    _check_fractions(cells)
+    return CorruptionScore(name, 100 * fmean(cells))
+
+
+def _mean_ce(
+    name: str,
+    errors: Errors,
+    corruptions: Sequence[str],
+    baseline: Baseline | None,
+    *,
+    clean_error: float | None = None,
+) -> CorruptionScore:
+    """Mean of CE; of relative CE where ``clean_error`` is given."""
+    baseline = baseline or alexnet()
+    lacking = _missing(baseline.errors, corruptions)
+    if lacking:
+        raise UserError(f"{name}: the baseline {baseline.name} has no error for {_listed(lacking)}")
+    missing = _missing(errors, corruptions)
+    if missing:
+        return CorruptionScore(name, None, missing, baseline.name)
+    clean, base_clean = (0.0, 0.0) if clean_error is None else (clean_error, baseline.clean_error)
+    ratios = []
+    for corruption in corruptions:
+        own = sum(_of(errors, corruption)) - len(SEVERITIES) * clean
+        base = sum(_of(baseline.errors, corruption)) - len(SEVERITIES) * base_clean
+        if base <= 0:
+            raise UserError(f"{name}: {baseline.name} loses nothing to {corruption}: no unit")
+        ratios.append(own / base)
+    return CorruptionScore(name, 100 * fmean(ratios), (), baseline.name)
+
+
+def _of(errors: Errors, corruption: str) -> list[float]:
+    cells = [errors[corruption, severity] for severity in SEVERITIES]
+    _check_fractions(cells)
+    return cells
+
+
+def _cells(corruptions: Iterable[str]) -> list[Cell]:
+    return [(corruption, severity) for corruption in corruptions for severity in SEVERITIES]
+
+
+def _missing(errors: Errors, corruptions: Iterable[str]) -> tuple[Cell, ...]:
+    return tuple(cell for cell in _cells(corruptions) if cell not in errors)
+
+
+def _listed(cells: Sequence[Cell]) -> str:
+    return ", ".join(f"{corruption}/{severity}" for corruption, severity in cells)
+
+
+def _check_fractions(values: Iterable[float]) -> None:
+    for value in values:
+        if not 0 <= value <= 1:
+            raise UserError(f"{value} is not an error: give fractions from 0 to 1, not percent")

@@ -1,0 +1,221 @@
+"""What every attack of the table promises, whichever it is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import attacks
+from attacks import ATTACKS, fgsm
+from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.classifier import Classifier, ModelRecord, std_of
+from robustbench_twicing.conditions import Condition
+from robustbench_twicing.protocols import PROTOCOLS
+from robustbench_twicing.threat import check_adversarial
+from tests.tiny import PREPROCESSING, ConvNet, Linear, convnet
+
+EPS = Fraction(4, 255)
+SMALL = {"steps": 3, "samples": 8}
+COUNT = 7
+RANDOM = {"pgd", "spsa", "noise"}
+CASES = [(name, protocol) for name, spec in ATTACKS.items() for protocol in spec.protocols]
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One attack under one protocol, as a function and as a sweep."""
+
+    name: str
+    protocol: str
+
+    def condition(self, eps: Fraction = EPS) -> Condition:
+        return ATTACKS[self.name].condition(eps, self.protocol, SMALL)
+
+    def function(self, eps: Fraction = EPS) -> Callable[..., Tensor]:
+        made = self.condition(eps)
+        settings = dict(made.settings)
+        function = getattr(attacks, self.name)
+        return partial(function, eps=float(eps), threat=made.threat, **settings)
+
+    def sweep(self, batch: AttackBatch, *budgets: Fraction) -> list[Tensor]:
+        made = self.condition()
+        assert made.sweep is not None
+        return list(made.sweep(batch, budgets, threat=made.threat, settings=made.settings))
+
+
+@pytest.fixture(params=CASES, ids=["-".join(case) for case in CASES])
+def attack(request: pytest.FixtureRequest) -> Attack:
+    return Attack(*request.param)
+
+
+def images(count: int = COUNT) -> Tensor:
+    generator = torch.Generator().manual_seed(1)
+    return torch.randint(0, 256, (count, 3, 8, 8), generator=generator) / 255
+
+
+Y = torch.tensor([0, 1, 2, 3, 4, 0, 1])
+NAMES = [f"{number}.png" for number in range(COUNT)]
+
+
+def batch(model: nn.Module, count: int = COUNT, *, first: int = 0, seed: int = 0) -> AttackBatch:
+    part = slice(first, first + count)
+    return AttackBatch(
+        model, images()[part], Y[part], images=NAMES[part], seed=seed, keep_graph=True
+    )
+
+
+def call(attack: Attack, model: nn.Module, x: Tensor, eps: Fraction = EPS, seed: int = 0) -> Tensor:
+    generators = AttackBatch(model, x, Y, images=NAMES, seed=seed).generators(attack.name, {}, eps)
+    return attack.function(eps)(model, x, Y, generator=generators[: len(x)])
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_it_leaves_model_and_input_as_they_were(attack: Attack, training: bool) -> None:
+    network = ConvNet()
+    model = Classifier(network, PREPROCESSING, ModelRecord("net"))
+    model.requires_grad_(True)
+    model.train(training)
+    network.drop.train(not training)
+    modes = [module.training for module in model.modules()]
+    state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    x = images()
+    call(attack, model, x)
+    assert torch.equal(x, images())
+    assert not x.requires_grad
+    assert [module.training for module in model.modules()] == modes
+    assert all(torch.equal(tensor, state[name]) for name, tensor in model.state_dict().items())
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert all(parameter.requires_grad for parameter in model.parameters())
+
+
+def test_it_attacks_the_model_in_eval_mode(attack: Attack) -> None:
+    model = convnet()
+    wanted = call(attack, model, images())
+    assert torch.equal(call(attack, model.train(), images()), wanted)
+
+
+def test_it_stays_in_its_ball_and_uses_it(attack: Attack) -> None:
+    model, x = convnet(), images()
+    threat = PROTOCOLS[attack.protocol].threat
+    x_adv = call(attack, model, x)
+    check_adversarial(x, x_adv, float(EPS), threat, std_of(model))
+    scale = model.std.view(3, 1, 1) if threat.space == "normalized" else torch.ones(3, 1, 1)
+    share = ((x_adv - x) / (float(EPS) * scale)).abs().amax((2, 3))
+    assert (share > 0.3).all(), "a channel is hardly moved"
+    assert not x_adv.requires_grad
+    if threat.clip:
+        assert x_adv.min() >= 0
+        assert x_adv.max() <= 1
+    else:
+        assert x_adv.max() > 1
+
+
+def test_no_budget_gives_the_image_bit_for_bit(attack: Attack) -> None:
+    x = images()
+    x_adv = call(attack, convnet(), x, Fraction(0))
+    assert torch.equal(x_adv, x)
+    (swept,) = attack.sweep(batch(convnet()), Fraction(0))
+    assert torch.equal(swept, x)
+
+
+def test_the_same_seed_gives_the_same_and_another_another(attack: Attack) -> None:
+    (first,), (again,), (other,) = (
+        attack.sweep(batch(convnet(), seed=seed), EPS) for seed in (0, 0, 1)
+    )
+    assert torch.equal(first, again)
+    assert torch.equal(first, other) == (attack.name not in RANDOM)
+
+
+def test_it_does_not_touch_the_global_stream(attack: Attack) -> None:
+    model = convnet()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        before = torch.random.get_rng_state()
+        first = call(attack, model, images())
+        assert torch.equal(torch.random.get_rng_state(), before)
+        torch.manual_seed(2)
+        assert torch.equal(call(attack, model, images()), first)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_any_batch_size_and_the_last_partial_batch_give_the_same(attack: Attack, size: int) -> None:
+    """All but the sign of a few gradients that are 0 up to rounding."""
+    model = convnet()
+    (whole,) = attack.sweep(batch(model), EPS)
+    parts = [
+        attack.sweep(batch(model, min(size, COUNT - first), first=first), EPS)[0]
+        for first in range(0, COUNT, size)
+    ]
+    apart = (torch.cat(parts) - whole).abs() > 1e-5
+    assert apart.float().mean() <= (1e-4 if attack.name != "spsa" else 1e-2)
+
+
+def test_order_does_not_matter(attack: Attack) -> None:
+    order = [4, 2, 6, 0, 1, 3, 5]
+    model = convnet()
+    (whole,) = attack.sweep(batch(model), EPS)
+    shuffled = AttackBatch(
+        model, images()[order], Y[order], images=[NAMES[n] for n in order], keep_graph=True
+    )
+    (found,) = attack.sweep(shuffled, EPS)
+    assert ((found - whole[order]).abs() > 1e-5).float().mean() <= 1e-2
+
+
+def test_budgets_of_a_sweep_come_in_order_and_do_not_touch_each_other(attack: Attack) -> None:
+    budgets = [Fraction(8, 255), Fraction(0), Fraction(1, 255)]
+    model = convnet()
+    swept = attack.sweep(batch(model), *budgets)
+    assert len(swept) == 3
+    for eps, found in zip(budgets, swept, strict=True):
+        (alone,) = attack.sweep(batch(model), eps)
+        assert torch.equal(found, alone)
+
+
+def test_images_that_are_wrong_already_are_attacked_without_a_fuss(attack: Attack) -> None:
+    model = convnet()
+    wrong = (model(images()).argmax(1) + 1) % 5
+    made = AttackBatch(model, images(), wrong, images=NAMES, keep_graph=True)
+    (x_adv,) = attack.sweep(made, EPS)
+    threat = PROTOCOLS[attack.protocol].threat
+    check_adversarial(images(), x_adv, float(EPS), threat, std_of(model))
+
+
+@pytest.mark.parametrize("attack", [Attack(*case) for case in CASES if case[0] in RANDOM])
+def test_another_budget_draws_other_numbers(attack: Attack) -> None:
+    """The same image under another budget starts elsewhere in its ball."""
+    (one, other) = attack.sweep(batch(convnet()), EPS, 2 * EPS)
+    model = convnet()
+    scale = model.std.view(3, 1, 1) if attack.protocol == "paper" else torch.ones(3, 1, 1)
+    inside = (images() > 0.1) & (images() < 0.9)
+    shares = [(x - images()) / (float(eps) * scale) for x, eps in ((one, EPS), (other, 2 * EPS))]
+    assert ((shares[0] - shares[1]).abs()[inside] > 1e-3).float().mean() > 0.1
+
+
+def test_every_entry_is_described() -> None:
+    for name, spec in ATTACKS.items():
+        assert spec.name == name
+        assert callable(getattr(attacks, name))
+        assert spec.knowledge
+        assert spec.source
+        assert spec.condition(EPS).id == f"{name}@4/255"
+
+
+def test_settings_in_place_of_the_protocols_are_marked() -> None:
+    made = ATTACKS["pgd"].condition(EPS, overrides={"steps": 7, "unknown": 1})
+    assert made.settings == {"steps": 7, "rel_step": 0.15, "random_start": True}
+    assert made.changed == {"steps": 20}
+    assert ATTACKS["pgd"].condition(EPS, overrides={"steps": 20}).changed == {}
+
+
+def test_an_attack_beats_noise_on_a_linear_model() -> None:
+    model, x = Linear(classes=5), images()
+    y = model(x).argmax(1)
+    loss = nn.CrossEntropyLoss(reduction="sum")
+    generator: Any = torch.Generator().manual_seed(0)
+    random = attacks.noise(model, x, y, eps=float(EPS), generator=generator)
+    assert loss(model(fgsm(model, x, y, eps=float(EPS))), y) > loss(model(random), y)

@@ -1,0 +1,40 @@
+"""Where two manifests differ first, in words."""
+
+from typing import Any
+
+import pytest
+
+from robustbench_twicing.records.manifest import first_difference
+from robustbench_twicing.records.schema import SCHEMA_VERSION, Status, check_version
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ({"a": 1}, {"a": 1}, None),
+        ({"a": 1}, {"a": 2}, "a: 1 there, 2 asked for"),
+        (
+            {"a": {"b": [1, {"c": 2}]}},
+            {"a": {"b": [1, {"c": 3}]}},
+            "a.b[1].c: 2 there, 3 asked for",
+        ),
+        ({"a": [1]}, {"a": [1, 2]}, "a: 1 entries there, 2 entries asked for"),
+        ({"a": 1}, {}, "a: 1 there, None asked for"),
+        ({}, {"a": 1}, "a: None there, 1 asked for"),
+        ({"a": [1]}, {"a": "x"}, "a: 1 entries there, 'x' asked for"),
+        ({"a": 1, "b": 2}, {"b": 3, "a": 2}, "a: 1 there, 2 asked for"),
+        ({"a": True}, {"a": False}, "a: True there, False asked for"),
+        ({"a": "x" * 100}, {"a": 1}, f"a: '{'x' * 76}... there, 1 asked for"),
+    ],
+)
+def test_the_first_difference_is_named(old: Any, new: Any, words: str | None) -> None:
+    assert first_difference(old, new) == words
+
+
+def test_only_this_version_is_read() -> None:
+    check_version(SCHEMA_VERSION, "x")
+    assert SCHEMA_VERSION == 1
+
+
+def test_states_are_written_as_words() -> None:
+    assert [str(each) for each in Status] == ["ok", "error", "skipped"]

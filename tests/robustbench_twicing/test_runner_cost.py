@@ -1,0 +1,71 @@
+"""Costs are counts, exact in closed form."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from attacks import ATTACKS
+from attacks.spec import SCORING_PASSES
+from robustbench_twicing.conditions import clean
+from tests.tiny import convnet, noise, run, table
+
+BUDGETS = [Fraction(n, 255) for n in (1, 2, 4, 8)]
+IMAGES = 7
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 32])
+def test_a_sweep_of_fgsm_shares_one_gradient_and_the_clean_pass(
+    batch_size: int, tmp_path: Path
+) -> None:
+    """Each budget is scored twice, as it is and rounded to 8 bits, and attacked for nothing."""
+    conditions = [clean(), *(ATTACKS["fgsm"].condition(eps) for eps in BUDGETS)]
+    done = run(convnet(), noise(IMAGES), conditions, tmp_path / "run", batch_size=batch_size)
+    rows = table(done)
+    forward = {name: row["n_forward"] for name, row in rows.items()}
+    backward = {name: row["n_backward"] for name, row in rows.items()}
+    assert forward.pop("clean") == IMAGES
+    assert set(forward.values()) == {SCORING_PASSES * IMAGES}
+    assert backward["fgsm@1/255"] == sum(backward.values()) == IMAGES
+
+
+def test_pgd_is_a_pass_both_ways_a_step(tmp_path: Path) -> None:
+    """The gradient at the clean images, for the diagnostics, is charged to the first."""
+    conditions = [clean(), *(ATTACKS["pgd"].condition(eps) for eps in BUDGETS[:2])]
+    rows = table(run(convnet(), noise(IMAGES), conditions, tmp_path / "run", batch_size=3))
+    assert (rows["clean"]["n_forward"], rows["clean"]["n_backward"]) == (IMAGES, 0)
+    assert rows["pgd@1/255"]["n_forward"] == (20 + SCORING_PASSES) * IMAGES
+    assert rows["pgd@2/255"]["n_forward"] == (20 + SCORING_PASSES) * IMAGES
+    assert rows["pgd@1/255"]["n_backward"] == 21 * IMAGES
+    assert rows["pgd@2/255"]["n_backward"] == 20 * IMAGES
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("protocol", ["pixel", "paper"])
+def test_what_the_plan_says_is_what_is_counted(name: str, protocol: str, tmp_path: Path) -> None:
+    small = {"steps": 3, "samples": 8}
+    attacks = [ATTACKS[name].condition(eps, protocol, small) for eps in BUDGETS[:2]]
+    fgsm = ATTACKS["fgsm"].condition(Fraction(0), protocol)
+    conditions = [clean(protocol), fgsm, *attacks]
+    rows = table(run(convnet(), noise(IMAGES), conditions, tmp_path / "run"))
+    for attack in attacks:
+        assert attack.passes is not None
+        forward, backward = attack.passes
+        assert rows[attack.id]["n_forward"] == forward * IMAGES
+        assert rows[attack.id]["n_backward"] == (0 if name == "fgsm" else backward * IMAGES)
+
+
+def test_the_clean_pass_is_charged_to_the_first_condition(tmp_path: Path) -> None:
+    condition = ATTACKS["fgsm"].condition(BUDGETS[0])
+    rows = table(run(convnet(), noise(IMAGES), [condition], tmp_path / "run"))
+    assert rows[condition.id]["n_forward"] == (1 + SCORING_PASSES) * IMAGES
+    assert rows[condition.id]["n_backward"] == IMAGES
+
+
+def test_time_is_summed_over_parts(tmp_path: Path) -> None:
+    done = run(convnet(), noise(IMAGES), [clean()], tmp_path / "run", batch_size=3)
+    (evaluation,) = done.folder.manifest.evaluations
+    total = done.folder.records(evaluation).costs["pixel:clean"].seconds
+    assert total == table(done)["clean"]["seconds"] > 0
+    done.folder.part_path(evaluation, 0).unlink()
+    assert done.folder.records(evaluation).costs["pixel:clean"].seconds < total
