@@ -8,7 +8,7 @@ from rich.console import Console
 
 from .. import __version__
 from ..errors import UserError
-from . import attacks, data, demo, eval, inspect, models, plan, report
+from . import attacks, data, demo, eval, inspect, models, plan, report, verify
 
 DONE, MISTAKE, UNKNOWN, ERROR_ROWS, INCOMPLETE = 0, 1, 2, 3, 4
 """Exit statuses."""
