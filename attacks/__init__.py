@@ -4,8 +4,9 @@ from .fgsm import fgsm
 from .finding import find_attack
 from .noise import noise
 from .pgd import pgd
+from .pgd_any import pgd_any
 from .spec import AttackSpec
 from .spsa import spsa
 from .table import ATTACKS
 
-__all__ = ["ATTACKS", "AttackSpec", "fgsm", "find_attack", "noise", "pgd", "spsa"]
+__all__ = ["ATTACKS", "AttackSpec", "fgsm", "find_attack", "noise", "pgd", "pgd_any", "spsa"]

@@ -7,16 +7,26 @@ from .table import ATTACKS
 
 
 def find_attack(name: str) -> AttackSpec:
-    """An own attack, ``autoattack``, ``torchattacks:NAME``, ``foolbox:NAME``, or a user's function.
+    """An own attack, a preset (``autoattack``, ``apgd``), a library's, or a user's function.
+
+    Args:
+        name: ``pgd``, ``autoattack``, ``torchattacks:NAME``, ``foolbox:NAME``,
+            ``path/file.py:function`` or ``module:function``.
 
     Raises:
         UserError: no attack has this name; the message names near ones.
     """
-    from .libraries import AUTOATTACK, foolbox_attack, own_attack, torchattacks_attack
+    from .libraries import (
+        PRESETS,
+        foolbox_attack,
+        own_attack,
+        preset_attack,
+        torchattacks_attack,
+    )
 
     library, _, kind = name.partition(":")
-    if name == AUTOATTACK:
-        return torchattacks_attack("AutoAttack", alias=AUTOATTACK)
+    if name in PRESETS:
+        return preset_attack(name)
     if library == "torchattacks":
         return torchattacks_attack(kind)
     if library == "foolbox":

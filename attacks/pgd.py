@@ -14,6 +14,7 @@ from robustbench_twicing.seeds import Generators, uniform_like
 from robustbench_twicing.threat import PIXEL, ThreatModel, ball, unit
 
 from .attacked_label import attacked_label
+from .restarts import worst_of
 
 STEPS = 20
 REL_STEP = 0.15
@@ -110,15 +111,23 @@ def pgd_sweep(
     threat: ThreatModel,
     settings: Mapping[str, Any],
 ) -> Iterator[Tensor]:
-    """PGD at every budget, each with random streams of its own."""
+    """PGD at every budget, each with random streams of its own; the worst of all restarts.
+
+    The streams do not depend on the number of restarts, so that more of them can only be worse.
+    """
+    constants = {name: value for name, value in settings.items() if name != "restarts"}
+    known = replace(threat, label="true")  # the target is known already
     for eps in budgets:
-        generator = batch.generators("pgd", settings, eps)
-        yield pgd(
-            batch.model,
-            batch.x,
-            batch.target(threat),
-            eps=float(eps),
-            threat=replace(threat, label="true"),  # the target is known already
-            generator=generator,
-            **settings,
+        runs = (
+            pgd(
+                batch.model,
+                batch.x,
+                batch.target(threat),
+                eps=float(eps),
+                threat=known,
+                generator=batch.generators("pgd", constants, eps, restart),
+                **constants,
+            )
+            for restart in range(settings["restarts"])
         )
+        yield worst_of(batch, runs)

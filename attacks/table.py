@@ -6,6 +6,7 @@ from .fgsm import fgsm_sweep
 from .noise import noise_sweep
 from .pgd import REL_STEP, pgd_sweep
 from .pgd import STEPS as PGD_STEPS
+from .pgd_any import pgd_any_sweep
 from .spec import AttackSpec
 from .spsa import DELTA, LEARNING_RATE, SAMPLES, spsa_sweep
 from .spsa import STEPS as SPSA_STEPS
@@ -24,9 +25,25 @@ ATTACKS["pgd"] = AttackSpec(
     pgd_sweep,
     knowledge="white box, one gradient a step",
     source="https://arxiv.org/abs/1706.06083",
+    passes=lambda settings: (
+        settings["restarts"] * (settings["steps"] + (settings["restarts"] > 1)),
+        settings["restarts"] * settings["steps"],
+    ),
+    white_box=True,
+    settings={"steps": PGD_STEPS, "rel_step": REL_STEP, "random_start": True, "restarts": 1},
+)
+ATTACKS["pgd-any"] = AttackSpec(
+    "pgd-any",
+    pgd_any_sweep,
+    knowledge="white box, one gradient a step",
+    source="https://arxiv.org/abs/1706.06083",
     passes=lambda settings: (settings["steps"], settings["steps"]),
     white_box=True,
-    settings={"steps": PGD_STEPS, "rel_step": REL_STEP, "random_start": True},
+    settings={"steps": PGD_STEPS, "rel_step": REL_STEP},
+    notes=(
+        "pgd-any stops at the first iterate that fools the model: its accuracy is of images that "
+        "are right at every iterate, a lower number than pgd's last iterate.",
+    ),
 )
 ATTACKS["spsa"] = AttackSpec(
     "spsa",

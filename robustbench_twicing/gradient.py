@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -44,10 +45,27 @@ def input_gradient(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
     Raises:
         BrokenAttackError: a gradient that is not a number.
     """
+    return logits_and_gradient(model, x, y).gradient
+
+
+class LogitsAndGradient(NamedTuple):
+    """Logits (N, K) at a point, and the gradient of its loss, shaped like the point."""
+
+    logits: Tensor
+    gradient: Tensor
+
+
+def logits_and_gradient(model: nn.Module, x: Tensor, y: Tensor) -> LogitsAndGradient:
+    """`input_gradient`, with the logits of the same forward pass.
+
+    Raises:
+        BrokenAttackError: a gradient that is not a number.
+    """
     leaf = x.detach().requires_grad_()
     with torch.enable_grad():
-        loss = cross_entropy(model(leaf), y, reduction="sum")
-    return gradient_or_zero(loss, leaf)
+        logits = model(leaf)
+        loss = cross_entropy(logits, y, reduction="sum")
+    return LogitsAndGradient(logits.detach(), gradient_or_zero(loss, leaf))
 
 
 def gradient_or_zero(loss: Tensor, leaf: Tensor) -> Tensor:

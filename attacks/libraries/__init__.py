@@ -1,14 +1,15 @@
 """Attacks of other libraries, and a user's own, under the suite's contract and records."""
 
 from .from_foolbox import FOOLBOX, foolbox_attack
-from .from_torchattacks import AUTOATTACK, TORCHATTACKS, torchattacks_attack
+from .from_torchattacks import PRESETS, TORCHATTACKS, preset_attack, torchattacks_attack
 from .own_function import own_attack
 
 __all__ = [
-    "AUTOATTACK",
     "FOOLBOX",
+    "PRESETS",
     "TORCHATTACKS",
     "foolbox_attack",
     "own_attack",
+    "preset_attack",
     "torchattacks_attack",
 ]

@@ -1,6 +1,7 @@
 """torchattacks' L-infinity attacks (and AutoAttack), by name."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,12 @@ from .signatures import constants_of, source_of
 
 HOME = "https://github.com/Harry24k/adversarial-attacks-pytorch"
 AUTOATTACK = "autoattack"
+PRESETS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    AUTOATTACK: ("AutoAttack", {}),
+    "apgd": ("APGD", {"steps": 100, "loss": "ce"}),
+    "apgd-dlr": ("APGD", {"steps": 100, "loss": "dlr"}),
+}
+"""Names of our own for attacks of torchattacks, with the constants of AutoAttack's paper."""
 BLACK_BOX = frozenset({"Square", "SPSA"})
 TORCHATTACKS = (
     "FGSM",
@@ -43,6 +50,13 @@ TORCHATTACKS = (
     "SPSA",
 )
 """The attacks of torchattacks 3.5.1 with an L-infinity budget."""
+
+
+def preset_attack(name: str) -> AttackSpec:
+    """An attack of `PRESETS`, under its name there."""
+    kind, constants = PRESETS[name]
+    spec = torchattacks_attack(kind, alias=name)
+    return replace(spec, settings={**spec.settings, **constants})
 
 
 def torchattacks_attack(name: str, *, alias: str | None = None) -> AttackSpec:

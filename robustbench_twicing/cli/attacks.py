@@ -19,11 +19,11 @@ def run(
     from rich.console import Console
 
     from attacks import ATTACKS, find_attack
-    from attacks.libraries import AUTOATTACK, FOOLBOX, TORCHATTACKS
+    from attacks.libraries import FOOLBOX, PRESETS, TORCHATTACKS
 
     specs = list(ATTACKS.values())
     if library:
-        specs += [find_attack(AUTOATTACK)]
+        specs += [find_attack(name) for name in PRESETS]
         specs += [find_attack(f"torchattacks:{name}") for name in TORCHATTACKS]
         specs += [find_attack(f"foolbox:{name}") for name in FOOLBOX]
     console = Console()
@@ -37,7 +37,7 @@ def run(
             console.print(f"    under protocol {protocol}: {other}", highlight=False)
     if not library:
         console.print(
-            f"Also {AUTOATTACK}, torchattacks:NAME ({len(TORCHATTACKS)}), foolbox:NAME "
+            f"Also {', '.join(PRESETS)}, torchattacks:NAME ({len(TORCHATTACKS)}), foolbox:NAME "
             f"({len(FOOLBOX)}): --library lists them. Your own: path/file.py:function.",
             highlight=False,
         )

@@ -88,10 +88,12 @@ def parse_overrides(options: EvalOptions) -> dict[str, dict[str, Any]]:
         UserError: an unknown attack or constant, or a value of another kind.
     """
     texts = list(options.set)
-    if options.spsa_steps is not None:
-        texts.append(f"spsa.steps={options.spsa_steps}")
-    if options.spsa_samples is not None:
-        texts.append(f"spsa.samples={options.spsa_samples}")
+    short = {
+        "pgd.restarts": options.restarts,
+        "spsa.steps": options.spsa_steps,
+        "spsa.samples": options.spsa_samples,
+    }
+    texts += [f"{name}={value}" for name, value in short.items() if value is not None]
     found: dict[str, dict[str, Any]] = {}
     for text in texts:
         left, equals, value = text.partition("=")

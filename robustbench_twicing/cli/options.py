@@ -91,6 +91,10 @@ class EvalOptions:
             panel=HOW,
         ),
     ] = field(default_factory=list)
+    restarts: Annotated[
+        int | None,
+        _opt("--restarts", help="Worst of N runs of PGD: --set pgd.restarts=N.", panel=HOW),
+    ] = None
     spsa_steps: Annotated[
         int | None, _opt("--spsa-steps", help="Short for --set spsa.steps=N.", panel=HOW)
     ] = None
