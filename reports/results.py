@@ -56,7 +56,9 @@ def results(run: RunFolder) -> pd.DataFrame:
         UserError: damaged parts, or an image counted twice.
     """
     rows = [row for evaluation in run.manifest.evaluations for row in _evaluation(run, evaluation)]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    table["steps"] = pd.Series([row["steps"] for row in rows], dtype=object)  # 20, never 20.0
+    return table
 
 
 def write_results(run: RunFolder) -> Path:

@@ -1,0 +1,157 @@
+"""The rules that keep the parts apart: who imports whom, and what every file owes its reader."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from robustbench_twicing.cli.app import build_app
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("robustbench_twicing", "attacks", "reports")
+FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+MODULES = {path: ast.parse(path.read_text()) for path in FILES}
+LONGEST_FILE, LONGEST_FUNCTION = 250, 60
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Absolute names of everything a file imports, wherever in the file."""
+    package = path.relative_to(ROOT).with_suffix("").parts[:-1]
+    for node in ast.walk(MODULES[path]):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            inside = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*inside, *([node.module] if node.module else [])])
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def of(package: str) -> list[Path]:
+    return [path for path in FILES if path.is_relative_to(ROOT / package)]
+
+
+def test_this_test_sees_imports() -> None:
+    found = set(imported(ROOT / "robustbench_twicing" / "cli" / "eval.py"))
+    assert "reports.write_results" in found
+    assert "robustbench_twicing.runner.evaluate_models" in found
+    assert len(FILES) > 60
+
+
+@pytest.mark.parametrize("path", of("robustbench_twicing"), ids=name)
+def test_the_core_imports_neither_attacks_nor_reports(path: Path) -> None:
+    if path.is_relative_to(ROOT / "robustbench_twicing" / "cli"):
+        return
+    assert not {each for each in imported(path) if each.split(".")[0] in ("attacks", "reports")}
+
+
+@pytest.mark.parametrize(("package", "other"), [("attacks", "reports"), ("reports", "attacks")])
+def test_attacks_and_reports_never_import_each_other(package: str, other: str) -> None:
+    for path in of(package):
+        assert not {each for each in imported(path) if each.split(".")[0] == other}, name(path)
+
+
+def test_only_the_command_line_imports_the_command_line() -> None:
+    for path in FILES:
+        if not path.is_relative_to(ROOT / "robustbench_twicing" / "cli"):
+            inside = {each for each in imported(path) if each.startswith("robustbench_twicing.cli")}
+            assert not inside, name(path)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_imports_itself_relatively(package: str) -> None:
+    for path in of(package):
+        absolute = [
+            node.module or ""
+            for node in ast.walk(MODULES[path])
+            if isinstance(node, ast.ImportFrom) and node.level == 0
+        ]
+        assert package not in {module.split(".")[0] for module in absolute}, name(path)
+
+
+def test_nothing_that_is_shipped_imports_what_is_only_for_tests() -> None:
+    for path in FILES:
+        roots = {each.split(".")[0] for each in imported(path)}
+        assert not roots & {"tests", "pytest", "hypothesis", "cleverhans", "statsmodels"}, name(
+            path
+        )
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef]:
+    yield from (node for node in ast.walk(MODULES[path]) if isinstance(node, ast.FunctionDef))
+
+
+def body_length(node: ast.FunctionDef) -> int:
+    """Lines of a function without its signature and docstring."""
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_everything_public_has_a_docstring(path: Path) -> None:
+    tree = MODULES[path]
+    assert ast.get_docstring(tree), "the file has none"
+    members = [*tree.body]
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            members += node.body
+    silent = [
+        node.name
+        for node in members
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        and not node.name.startswith("_")
+        and not ast.get_docstring(node)
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_files_and_functions_are_short(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= LONGEST_FILE
+    long = [node.name for node in functions(path) if body_length(node) > LONGEST_FUNCTION]
+    assert long == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=name)
+def test_no_file_is_a_drawer_for_anything(path: Path) -> None:
+    assert path.stem not in ("utils", "helpers", "common", "misc", "base")
+
+
+def commands() -> list[str]:
+    import typer
+
+    found: object = getattr(typer.main.get_command(build_app()), "commands", {})
+    assert isinstance(found, dict)
+    return sorted(found)
+
+
+def test_the_commands_of_the_design_are_there() -> None:
+    assert {"eval", "plan", "report", "models", "attacks", "demo"} <= set(commands())
+
+
+def test_help_needs_no_heavy_package() -> None:
+    """One process asks for the help of every command, and then looks at what was imported."""
+    script = (
+        "import sys\n"
+        "from robustbench_twicing.cli import main\n"
+        "status = [main([*command, '--help']) for command in [[], *([c] for c in sys.argv[1:])]]\n"
+        "heavy = {'torch', 'torchvision', 'timm', 'pandas', 'numpy', 'scipy', 'pyarrow'}\n"
+        "sys.exit(f'imported: {heavy & set(sys.modules)}, {status}'\n"
+        "         if heavy & set(sys.modules) or any(status) else 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *commands()], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Usage") == 1 + len(commands())
+
+
+def test_importing_the_package_needs_no_torch() -> None:
+    script = "import sys, robustbench_twicing; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
