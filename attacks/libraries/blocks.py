@@ -13,6 +13,7 @@ from robustbench_twicing.budgets import format_budget
 from robustbench_twicing.seeds import derive_seed
 from robustbench_twicing.threat import ThreatModel
 
+from .lent_model import lent
 from .random_state import seeded_globally
 
 BLOCK = 32
@@ -73,6 +74,6 @@ class BlockSweep:
         budget = format_budget(eps)
         seed = derive_seed(batch.seed, list(batch.images[part]), self.name, dict(settings), budget)
         x, y = batch.x[part].clone(), batch.target(threat)[part].clone()
-        with seeded_globally(seed):
+        with lent(batch.model), seeded_globally(seed):
             found = self.attack(batch.model, x, y, eps=float(eps), settings=constants)
         return found.detach()
