@@ -1,10 +1,13 @@
 """torchattacks' L-infinity attacks (and AutoAttack), by name."""
 
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from dataclasses import replace
 from functools import partial
+from io import StringIO
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from robustbench_twicing.registry import Registry
@@ -113,8 +116,6 @@ def _run(
 ) -> Tensor:
     import inspect
 
-    import torch
-
     arguments = dict(settings)
     accepted = inspect.signature(constructor).parameters
     if "rel_step" in arguments:
@@ -125,8 +126,21 @@ def _run(
         with torch.no_grad():
             arguments["n_classes"] = min(arguments["n_classes"], model(x[:1]).shape[1])
     arguments["max_epsilon" if "max_epsilon" in accepted else "eps"] = eps
-    found: Tensor = constructor(model, **arguments)(x, y)
+    found: Tensor = constructed(constructor, model, x.device, **arguments)(x, y)
     return found
+
+
+def constructed(
+    constructor: Any, model: nn.Module, device: torch.device, **arguments: object
+) -> Any:
+    """An attack of torchattacks on this device, which it cannot find without parameters.
+
+    It would print that on standard output, for every block, and go on.
+    """
+    with redirect_stdout(StringIO()):
+        attack = constructor(model, **arguments)
+    attack.set_device(device)
+    return attack
 
 
 def _passes(settings: Mapping[str, Any]) -> tuple[int, int] | None:

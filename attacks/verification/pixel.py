@@ -6,6 +6,7 @@ from functools import partial
 from torch import Tensor
 
 from ..fgsm import fgsm
+from ..libraries.from_torchattacks import constructed
 from ..libraries.random_state import seeded_globally
 from ..pgd import REL_STEP, STEPS
 from .agreement import PIXEL, Agreement, Setting, compare, own_steps
@@ -17,11 +18,13 @@ def against_torchattacks_and_foolbox(setting: Setting) -> Iterator[Agreement]:
 
     model, x, y, eps, _ = setting
     own = fgsm(model, x, y, eps=eps)
-    yield compare("fgsm, pixel", "torchattacks.FGSM", own, torchattacks.FGSM(model, eps)(x, y))
+    single = constructed(torchattacks.FGSM, model, x.device, eps=eps)
+    yield compare("fgsm, pixel", "torchattacks.FGSM", own, single(x, y))
     reference = _foolbox(setting, "LinfFastGradientAttack")()
     yield compare("fgsm, pixel", "foolbox.LinfFastGradientAttack", own, reference)
     step = REL_STEP * eps
-    attack = torchattacks.PGD(model, eps=eps, alpha=step, steps=STEPS, random_start=True)
+    constants = {"eps": eps, "alpha": step, "steps": STEPS, "random_start": True}
+    attack = constructed(torchattacks.PGD, model, x.device, **constants)
     theirs = _iterates(setting, partial(attack, x, y))
     yield compare("pgd, pixel", "torchattacks.PGD", *own_steps(setting, theirs, PIXEL))
     theirs = _iterates(setting, _foolbox(setting, "LinfPGD", abs_stepsize=step, steps=STEPS))
