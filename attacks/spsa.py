@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
@@ -65,8 +65,10 @@ def spsa(
         The last iterate, shaped like x.
 
     Raises:
-        ValueError: no generator.
+        ValueError: no generator, or an unknown place of the estimate.
     """
+    if estimate_at not in get_args(EstimateAt):
+        raise ValueError(f"estimate_at={estimate_at!r} is not one of {get_args(EstimateAt)}")
     if eps == 0:
         return x.detach().clone()
     if generator is None:
