@@ -27,12 +27,8 @@ def make_conditions(options: EvalOptions) -> "list[Condition]":
     suite = load_suite(options.suite)
     if options.protocol is not None:
         PROTOCOLS[options.protocol]  # explains an unknown name
-        if suite.protocol == "paper" != options.protocol:
-            raise UserError(
-                f"--suite {options.suite} is protocol paper, --protocol says {options.protocol}; "
-                "name another suite, or leave --protocol out"
-            )
     items = _items(suite, options)
+    _check_protocol(suite, items, options)
     overrides = parse_overrides(options)
     _check_used(overrides, items)
     protocol = options.protocol or suite.protocol
@@ -65,6 +61,19 @@ def _items(suite: "Suite", options: EvalOptions) -> "Sequence[SuiteItem]":
         else item.model_copy(update={"eps": budgets})
         for item in items
     ]
+
+
+def _check_protocol(suite: "Suite", items: "Sequence[SuiteItem]", options: EvalOptions) -> None:
+    """--protocol replaces what a suite does not insist on: paper, or a condition's own."""
+    fixed = {item.protocol for item in items if item.protocol is not None}
+    if suite.protocol == "paper":
+        fixed.add("paper")
+    for protocol in sorted(fixed):
+        if options.protocol not in (None, protocol):
+            raise UserError(
+                f"--suite {options.suite} is protocol {protocol}, --protocol says "
+                f"{options.protocol}; name another suite, or leave --protocol out"
+            )
 
 
 def _of_item(item: "SuiteItem", protocol: str, overrides: Overrides) -> "list[Condition]":
