@@ -26,19 +26,7 @@ def own_attack(name: str) -> AttackSpec:
         UserError: no such function, or one that cannot be called like that.
     """
     function, sha256 = load_user_function(name)
-    parameters = inspect.signature(function).parameters
-    open_ended = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
-    for needed in ("eps", "generator"):
-        if needed not in parameters and not open_ended:
-            raise UserError(
-                f"attack {name!r} takes no {needed}; it must be a function "
-                "(model, x, y, *, eps, generator) that returns adversarial pixels"
-            )
-    constants = {
-        each.name: each.default
-        for each in parameters.values()
-        if isinstance(each.default, (bool, int, float, str))
-    }
+    constants = _constants(name, function)
     return AttackSpec(
         name,
         BlockSweep(name, partial(_run, function)),
@@ -50,6 +38,29 @@ def own_attack(name: str) -> AttackSpec:
         protocols=("pixel",),
         notes=(BLOCK_NOTE,),
     )
+
+
+def _constants(name: str, function: Any) -> dict[str, Any]:
+    """Names and plain defaults of what the suite does not pass itself."""
+    try:
+        signature = inspect.signature(function)
+        passed = signature.bind(None, None, None, eps=0.0, generator=None).arguments
+    except (TypeError, ValueError) as error:
+        raise UserError(
+            f"attack {name!r} cannot be called: {error}; it must be a function "
+            "(model, x, y, *, eps, generator) that returns adversarial pixels"
+        ) from error
+    constants = {
+        each.name: each.default
+        for each in signature.parameters.values()
+        if isinstance(each.default, (bool, int, float, str))
+        and each.name not in passed
+        and each.kind is not each.POSITIONAL_ONLY
+    }
+    for taken in ("block", "sha256"):
+        if taken in constants:
+            raise UserError(f"attack {name!r}: {taken} is a constant of the suite; rename yours")
+    return constants
 
 
 def _run(
