@@ -61,7 +61,7 @@ class Setting(NamedTuple):
 def compare(attack: str, reference: str, own: Tensor, other: Any) -> Agreement:
     """The verdict on two batches of adversarial images."""
     difference = (own - other.detach()).abs()
-    differing = float((difference > CLOSE).double().mean())
+    differing = float((~(difference <= CLOSE)).double().mean())  # NaN differs, too
     largest = float(difference.max())
     return Agreement(attack, reference, largest, differing, differing <= FLIPS)
 
@@ -74,7 +74,7 @@ def own_steps(
     target = attacked_label(model, x, y, threat)
     bounds = ball(x, eps, threat, std_of(model))
     length = REL_STEP * eps * unit(x, threat, std_of(model))
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator(x.device).manual_seed(seed)
     own = [start(model, x, eps, threat, generator)]
     own += [
         climb(model, iterate, target, bounds, length=length, steps=1) for iterate in theirs[:-1]

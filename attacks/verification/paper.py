@@ -114,7 +114,8 @@ class _SameDraws:
         self.calls += 1
         generator = self.generators[image]
         if step == 0:
-            return torch.rand(like.shape[1:], generator=generator, dtype=like.dtype)[None]
+            first = torch.rand(like.shape[1:], generator=generator, dtype=like.dtype)
+            return first[None].to(like.device)
         draws = [
             torch.randint(2, like.shape[1:], generator=generator, dtype=torch.int8)
             for _ in range(len(like))
