@@ -42,7 +42,7 @@ def test_a_checkpoint_is_never_implied() -> None:
 
 
 def test_the_record_says_everything(tiny: Path, state_dict: dict[str, Tensor]) -> None:
-    classifier = load_model("deit_sharp_tiny_patch16_224[10-12]", str(tiny))
+    classifier = load_model("deit_sharp_tiny_patch16_224[10-12]", tiny)
     record = classifier.record
     assert record.model == "deit_tiny_twicing_patch16_224[10-12]"
     assert record.family == "twicing"
@@ -103,6 +103,12 @@ def test_random_weights_depend_on_the_seed_alone_and_carry_a_flag() -> None:
 def test_a_random_checkpoint_needs_a_seed(text: str) -> None:
     with pytest.raises(UserError, match="write it like random:0"):
         load_model(TINY, text)
+
+
+@pytest.mark.parametrize("checkpoint", ["random:0", "pretrained"])
+def test_there_is_no_ema_of_what_was_never_averaged(checkpoint: str) -> None:
+    with pytest.raises(UserError, match="have no EMA"):
+        load_model(TINY, checkpoint, weights="ema")
 
 
 def test_crop_is_the_input_size_and_resize_follows(tiny: Path) -> None:

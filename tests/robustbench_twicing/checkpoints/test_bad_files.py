@@ -100,6 +100,35 @@ def bomb(path: Path, _: object) -> None:
     path.write_bytes(zipped({"net/data.pkl": b"0" * 10**7}, zipfile.ZIP_DEFLATED))
 
 
+def packed_again(path: Path, _: object) -> None:
+    path.write_bytes(zipped({"net/data.pkl": os.urandom(99)}, zipfile.ZIP_DEFLATED))
+
+
+def absurd_directory(path: Path, weights: dict[str, Tensor]) -> None:
+    content = bytearray(saved(weights))
+    entry = content.rindex(b"PK\x01\x02", 0, content.rindex(b"/data/1"))
+    content[entry + 20 : entry + 28] = struct.pack("<II", 10**9, 10**9)
+    path.write_bytes(content)
+
+
+def many_views(path: Path, _: object) -> None:
+    tensor = torch.zeros(1000)
+    path.write_bytes(saved({f"w{index}": tensor.view(1000) for index in range(17)}))
+
+
+def legacy_count(path: Path, weights: dict[str, Tensor]) -> None:
+    content = bytearray(saved({"a": weights["norm.bias"]}, _use_new_zipfile_serialization=False))
+    at = content.rindex(weights["norm.bias"].numpy().tobytes())
+    content[at - 8] += 1
+    path.write_bytes(content)
+
+
+def legacy_keys(path: Path, weights: dict[str, Tensor]) -> None:
+    content = saved({"a": weights["norm.bias"]}, _use_new_zipfile_serialization=False)
+    head, last, tail = content.rpartition(b"X")
+    path.write_bytes(head + last + tail[:4] + b"?" + tail[5:])
+
+
 def whole_module(path: Path, _: object) -> None:
     path.write_bytes(saved(Foreign()))
 
@@ -141,6 +170,11 @@ BAD: dict[str, tuple[Write, list[str]]] = {
     "torchscript": (torchscript, ["TorchScript", "state_dict()"]),
     "other zip": (photos, ["zip archive but not a checkpoint", "photos/1.jpg"]),
     "bomb": (bomb, ["declares 10000000 bytes", "zip bomb"]),
+    "packed again": (packed_again, ["torch.save does not compress"]),
+    "absurd directory": (absurd_directory, ["declares 10000", "in an archive of"]),
+    "many views": (many_views, ["68000 bytes of tensors over 4000 bytes"]),
+    "legacy count": (legacy_count, ["is declared with 12 elements and has 13"]),
+    "legacy keys": (legacy_keys, ["does not list the storages that it uses"]),
     "encrypted": (encrypted, ["torch.save does not compress"]),
     "whole module": (whole_module, ["Foreign", "state_dict()"]),
     "protocol 4": (protocol_4, ["pickle protocol 4", "protocol 2"]),
@@ -220,7 +254,7 @@ def test_a_hand_written_pickle_in_a_sound_archive_executes_nothing(
     assert not canary.exists()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_damage_anywhere_is_an_error_of_the_user_or_harmless(
     data: st.DataObject, tmp_path: Path, weights: dict[str, Tensor]
