@@ -30,15 +30,21 @@ def build_app() -> typer.Typer:
 
     @app.callback()
     def about(
-        version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True),
+        version: bool = typer.Option(
+            False, "--version", help="Print the version.", is_eager=True, callback=_show_version
+        ),
     ) -> None:
-        if version:
-            Console().print(__version__)
-            raise typer.Exit
+        pass
 
     for command in COMMANDS:
         command.register(app)
     return app
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        Console().print(__version__, highlight=False)
+        raise typer.Exit
 
 
 COMMANDS = (demo, eval, plan, report, verify, inspect, data, models, attacks)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from ..errors import UserError
 from .conditions import make_conditions
@@ -102,9 +102,15 @@ def load_models(options: EvalOptions) -> "dict[str, Classifier]":
     Raises:
         UserError: a checkpoint that is missing or does not fit, labels that do not match.
     """
+    from ..checkpoints import Choice
     from ..loading import load_model
     from ..user_code import is_user_code
 
+    if options.weights not in get_args(Choice):
+        known = ", ".join(get_args(Choice))
+        raise UserError(f"--weights {options.weights!r} is unknown; known: {known}")
+    if options.num_classes is not None and options.num_classes < 1:
+        raise UserError(f"--num-classes {options.num_classes} is not a positive number")
     if options.label and len(options.label) != len(options.model):
         raise UserError(
             f"{len(options.label)} --label for {len(options.model)} --model; give one for each"
