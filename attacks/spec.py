@@ -26,7 +26,7 @@ class AttackSpec:
         passes: from settings to images forward and backward per image, for the attack alone; None
             where that is not known beforehand.
         settings: its constants.
-        choices: for constants that are words, the words that are allowed, where this is known.
+        choices: the words that a constant may be, where it is one of a few.
         under: constants that differ under a protocol, by the protocol's name.
         white_box: it follows gradients.
         norm: the norm of its budget.

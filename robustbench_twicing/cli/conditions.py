@@ -140,9 +140,8 @@ def _typed(spec: "AttackSpec", name: str, text: str) -> Any:
             raise UserError(f"{spec.name}.{name}={text} is not true or false")
         return text.lower() == "true"
     if isinstance(default, str):
-        allowed = spec.choices.get(name, (text,))
-        if text not in allowed:
-            raise UserError(f"{spec.name}.{name}={text} is unknown; it is {' or '.join(allowed)}")
+        if text not in spec.choices.get(name, (text,)):
+            raise UserError(f"{spec.name}.{name}={text} is not {' or '.join(spec.choices[name])}")
         return text
     try:
         value = type(default)(text)
