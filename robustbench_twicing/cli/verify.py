@@ -5,12 +5,18 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ..errors import UserError
 from .options import EvalOptions, add_command
+from .status import DONE, ERROR_ROWS
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from torch import Tensor
+
     from attacks.verification import Agreement
+
+    from ..classifier import Classifier
 
 IMAGES = 4
 EPS_255 = 1.0
@@ -57,14 +63,30 @@ def run(options: EvalOptions) -> int:
         x = to_tensor(np.stack(pixels), device)
         y = torch.tensor([request.data.labels[index] for index in indices], device=device)
         budget = float(eps) if eps is not None else EPS_255 / 255
-        rows = list(verify(Setting(model.to(device), x, y, budget, options.seed)))
+        _check(label, model.to(device), x, y)
+        rows = list(verify(Setting(model, x, y, budget, options.seed)))
         found += rows
         console.print(_table(f"{label}, {len(x)} images, eps {budget * 255:g}/255", rows))
     console.print(
         "share: of pixels more than 1e-6 apart; up to 1 in 10,000 may be, where a gradient next to "
         "zero has another sign. pgd: the start, and every step from the library's own iterates."
     )
-    return 3 if any(row.agrees is False for row in found) else 0
+    return ERROR_ROWS if any(row.agrees is False for row in found) else DONE
+
+
+def _check(label: str, model: "Classifier", x: "Tensor", y: "Tensor") -> None:
+    """Refuse a model on which nothing can be compared."""
+    import torch
+
+    with torch.no_grad():
+        logits = model(x)
+    if int(y.max()) >= logits.shape[1]:
+        raise UserError(
+            f"{label} has {logits.shape[1]} classes, the images have labels up to {int(y.max())}; "
+            "they must be the same classes"
+        )
+    if not torch.isfinite(logits).all():
+        raise UserError(f"{label}: the logits are not finite; check the checkpoint")
 
 
 def _table(title: str, rows: "list[Agreement]") -> "Table":
