@@ -11,7 +11,6 @@ from .status import DONE, ERROR_ROWS
 
 if TYPE_CHECKING:
     from rich.table import Table
-
     from torch import Tensor
 
     from attacks.verification import Agreement
