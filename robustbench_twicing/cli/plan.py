@@ -75,7 +75,7 @@ def measure_speed(classifier: "Classifier", request: "Request", device: "torch.d
     """Time one small grey batch forward and backward, the faster of two tries."""
     import torch
 
-    from ..gradient import input_gradient
+    from ..gradient import eval_mode, input_gradient
 
     count, crop = min(SAMPLE, len(request.data)), classifier.preprocessing.crop
     x = torch.full((count, 3, crop, crop), 0.5, device=device)
@@ -83,13 +83,14 @@ def measure_speed(classifier: "Classifier", request: "Request", device: "torch.d
     home = classifier.device
     classifier.to(device)
     forward, both = [], []
-    for _ in range(2):
-        start = time.perf_counter()
-        with torch.no_grad():
-            classifier(x).sum().item()
-        forward.append(time.perf_counter() - start)
-        start = time.perf_counter()
-        input_gradient(classifier, x, y).sum().item()
-        both.append(time.perf_counter() - start)
+    with eval_mode(classifier):
+        for _ in range(2):
+            start = time.perf_counter()
+            with torch.no_grad():
+                classifier(x).sum().item()
+            forward.append(time.perf_counter() - start)
+            start = time.perf_counter()
+            input_gradient(classifier, x, y).sum().item()
+            both.append(time.perf_counter() - start)
     classifier.to(home)
     return Speed(min(forward) / count, max(min(both) - min(forward), 0.0) / count)
