@@ -94,7 +94,7 @@ def parse_overrides(options: EvalOptions) -> dict[str, dict[str, Any]]:
     """Constants by attack, from --set ATTACK.NAME=VALUE and the options with names of their own.
 
     Raises:
-        UserError: an unknown attack or constant, a value of another kind, or a constant twice.
+        UserError: an unknown attack or constant, or a value of another kind.
     """
     texts = list(options.set)
     short = {
@@ -109,10 +109,7 @@ def parse_overrides(options: EvalOptions) -> dict[str, dict[str, Any]]:
         attack, dot, name = left.rpartition(".")
         if not (equals and dot):
             raise UserError(f"--set {text!r} is not ATTACK.CONSTANT=VALUE, like pgd.steps=40")
-        constants = found.setdefault(attack, {})
-        if name in constants:
-            raise UserError(f"constant {attack}.{name} is set twice; set it once")
-        constants[name] = _typed(_spec(attack), name, value)
+        found.setdefault(attack, {})[name] = _typed(_spec(attack), name, value)
     return found
 
 
