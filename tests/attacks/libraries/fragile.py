@@ -1,0 +1,93 @@
+"""A small network of ten classes that every library can attack, and images for it."""
+
+from fractions import Fraction
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import gelu
+
+from attacks.libraries import FOOLBOX, PRESETS, TORCHATTACKS
+from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.preprocessing import Preprocessing
+
+SIDE = 32
+COUNT = 5
+EPS = Fraction(8, 255)
+PREPROCESSING = Preprocessing(crop=SIDE, resize=None, mean=(0.4, 0.5, 0.6), std=(0.2, 0.25, 0.3))
+EVERY = [
+    *PRESETS,
+    *(f"torchattacks:{name}" for name in TORCHATTACKS),
+    *(f"foolbox:{name}" for name in FOOLBOX),
+]
+SMALL = {
+    "block": 3,
+    "steps": 3,
+    "eot_iter": 1,
+    "n_queries": 20,
+    "num_iter_set": 3,
+    "nb_sample": 8,
+    "noise_batch_size": 2,
+    "repeats": 3,
+    "N": 2,
+    "m": 2,
+    "candidates": 3,
+    "binary_search_steps": 2,
+}
+"""Constants of all libraries, cut down; an attack takes those that it has."""
+
+BLACK_BOX = {
+    "torchattacks:Square",
+    "torchattacks:SPSA",
+    "foolbox:LinfAdditiveUniformNoiseAttack",
+    "foolbox:LinfRepeatedAdditiveUniformNoiseAttack",
+}
+
+
+class Fragile(nn.Module):
+    """Convolution, BatchNorm, dropout and a head on every place: small steps change its mind."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(3, 4, 3, stride=4, padding=1)
+        self.bn = nn.BatchNorm2d(4)
+        self.drop = nn.Dropout(0.5)
+        self.head = nn.Linear(4 * 8 * 8, 10)
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad():
+            for tensor in self.parameters():
+                tensor.copy_(0.2 * torch.randn(tensor.shape, generator=generator))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalised input (N, 3, 32, 32) to logits (N, 10)."""
+        hidden = self.drop(gelu(self.bn(self.first(x))))
+        logits: Tensor = self.head(hidden.flatten(1))
+        return logits
+
+
+def classifier(network: nn.Module | None = None) -> Classifier:
+    """The network, or another one on pixels, as a classifier."""
+    own = network is None
+    return Classifier(
+        Fragile() if network is None else network, PREPROCESSING, ModelRecord("net"), normalize=own
+    )
+
+
+def images(count: int = COUNT) -> Tensor:
+    """Random 8-bit images."""
+    generator = torch.Generator().manual_seed(1)
+    return torch.randint(0, 256, (COUNT, 3, SIDE, SIDE), generator=generator)[:count] / 255
+
+
+def batch(
+    model: nn.Module, *, count: int = COUNT, seed: int = 0, wrong: tuple[int, ...] = (1,)
+) -> AttackBatch:
+    """Images with the model's predictions as labels, but for some that are wrong already."""
+    x = images(count)
+    with torch.no_grad():
+        y = model(x).argmax(1)
+    for index in wrong:
+        if index < count:
+            y[index] = (y[index] + 1) % 10
+    names = [f"{number}.png" for number in range(count)]
+    return AttackBatch(model, x, y, images=names, seed=seed)

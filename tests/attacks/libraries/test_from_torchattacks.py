@@ -1,0 +1,179 @@
+"""torchattacks under its own names: the same images as a direct call, with a step that scales."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+import torch
+import torchattacks
+from torch import Tensor, nn
+
+from attacks.libraries import PRESETS, TORCHATTACKS, preset_attack, torchattacks_attack
+from attacks.libraries.from_torchattacks import _run
+from attacks.libraries.random_state import seeded_globally
+from attacks.spec import AttackSpec
+from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.seeds import derive_seed
+
+from .fragile import EPS, batch, classifier
+
+
+def swept(spec: AttackSpec, made: AttackBatch, eps: Fraction = EPS, **constants: Any) -> Tensor:
+    asked = spec.condition(eps, overrides=constants)
+    (x_adv,) = spec.sweep(made, [eps], threat=asked.threat, settings=asked.settings)
+    return x_adv
+
+
+@pytest.mark.parametrize("levels", [1, 8])
+@pytest.mark.parametrize(("rel_step", "given"), [(0.25, {}), (0.15, {"rel_step": 0.15})])
+def test_pgd_is_the_librarys_with_a_step_that_is_a_share_of_the_budget(
+    levels: int, rel_step: float, given: dict[str, float]
+) -> None:
+    model, eps = classifier(), levels / 255
+    made = batch(model)
+    constants: Any = {"random_start": False, "steps": 4, **given}
+    found = swept(torchattacks_attack("PGD"), made, Fraction(levels, 255), **constants)
+    direct = torchattacks.PGD(model, eps=eps, alpha=rel_step * eps, steps=4, random_start=False)
+    assert torch.allclose(found, direct(made.x, made.y), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "rel_step"),
+    [("PGD", 0.25), ("BIM", 0.25), ("RFGSM", 0.25), ("FFGSM", 1.25), ("SINIFGSM", 0.25)],
+)
+def test_a_step_size_is_its_default_as_a_share_of_the_default_budget(
+    name: str, rel_step: float
+) -> None:
+    settings = torchattacks_attack(name).settings
+    assert settings["rel_step"] == pytest.approx(rel_step)
+    assert "alpha" not in settings
+    assert "eps" not in settings
+
+
+def test_the_number_of_steps_is_the_constants() -> None:
+    made = batch(classifier())
+    one, ten = (
+        swept(torchattacks_attack("BIM"), made, steps=steps, rel_step=0.05) for steps in (1, 10)
+    )
+    assert (one - made.x).abs().max() * 255 == pytest.approx(0.4, abs=1e-3)
+    assert (ten - made.x).abs().max() * 255 == pytest.approx(4, abs=1e-3)
+
+
+class Recorder:
+    """Stands in for an attack's class."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        eps: float = 8 / 255,
+        seed: int | None = None,
+        n_classes: int = 10,
+        alpha: float = 2 / 255,
+    ) -> None:
+        CALLS.append({"eps": eps, "seed": seed, "n_classes": n_classes, "alpha": alpha})
+
+    def set_device(self, device: torch.device) -> None:
+        pass
+
+    def __call__(self, x: Tensor, y: Tensor) -> Tensor:
+        return x
+
+
+CALLS: list[dict[str, Any]] = []
+
+
+def test_seeds_come_from_the_lent_state_and_classes_from_the_model() -> None:
+    CALLS.clear()
+    model = classifier()
+    made = batch(model)
+    for seed in (1, 1, 2):
+        with seeded_globally(seed):
+            _run(
+                Recorder,
+                model,
+                made.x,
+                made.y,
+                eps=0.1,
+                settings={"rel_step": 0.5, "n_classes": 1000},
+            )
+    first, again, other = CALLS
+    assert first["alpha"] == 0.05
+    assert (first["eps"], first["n_classes"]) == (0.1, 10)
+    assert first["seed"] == again["seed"]
+    assert first["seed"] != other["seed"]
+    with seeded_globally(1):
+        _run(Recorder, model, made.x, made.y, eps=0.1, settings={"n_classes": 4})
+    assert CALLS[-1]["n_classes"] == 4
+
+
+def test_autoattack_runs_on_two_classes_and_on_more_than_ten() -> None:
+    """Its default of ten is cut to what the model has."""
+
+    class Wide(nn.Module):
+        def __init__(self, classes: int) -> None:
+            super().__init__()
+            self.keep = nn.Parameter(torch.sin(torch.arange(classes * 3072.0)).view(classes, -1))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return 0.05 * x.flatten(1) @ self.keep.T
+
+    for classes in (4, 12):
+        model = classifier(Wide(classes))
+        made = batch(model, wrong=())
+        x_adv = swept(preset_attack("autoattack"), made, Fraction(16, 255))
+        assert (model(x_adv).argmax(1) != made.y).all()
+
+
+def test_presets_are_apgd_with_autoattacks_constants() -> None:
+    assert set(PRESETS) == {"autoattack", "apgd", "apgd-dlr"}
+    for name, loss in (("apgd", "ce"), ("apgd-dlr", "dlr")):
+        spec = preset_attack(name)
+        assert spec.name == name
+        assert spec.settings["loss"] == loss
+        assert spec.settings["steps"] == 100
+        assert spec.settings["n_restarts"] == 1
+        assert spec.condition(EPS).changed == {}
+    assert preset_attack("autoattack").settings["version"] == "standard"
+
+
+def test_a_preset_is_the_librarys_attack_with_streams_of_its_own_name() -> None:
+    model = classifier()
+    made = batch(model)
+    spec = preset_attack("apgd-dlr")
+    found = swept(spec, made, steps=3)
+    parts = []
+    settings = {**spec.settings, "steps": 3}
+    seed = derive_seed(0, list(made.images), "apgd-dlr", settings, "8/255")
+    with seeded_globally(seed):
+        own = int(torch.randint(2**31, ()))
+    with seeded_globally(0):
+        attack = torchattacks.APGD(
+            model, eps=float(EPS), steps=3, loss="dlr", n_restarts=1, seed=own
+        )
+        parts.append(attack(made.x, made.y))
+    assert torch.allclose(found, torch.cat(parts), atol=1e-6)
+
+
+def test_passes_are_known_where_steps_are() -> None:
+    passes = {
+        name: torchattacks_attack(name).condition(EPS, overrides={"steps": 3}).passes
+        for name in TORCHATTACKS
+    }
+    assert passes["PGD"] == (3 + 2, 3)
+    assert passes["EOTPGD"] == (2 * 3 + 2, 2 * 3)
+    assert passes["SINIFGSM"] == (5 * 3 + 2, 5 * 3)
+    assert passes["VMIFGSM"] == (6 * 3 + 2, 6 * 3)
+    for name in ("APGD", "FAB", "Square", "AutoAttack", "SPSA"):
+        assert passes[name] is None
+
+
+@pytest.mark.parametrize("name", ["PGDL2", "CW", "pgd", ""])
+def test_another_name_is_a_mistake_that_says_what_there_is(name: str) -> None:
+    with pytest.raises(UserError, match="L-infinity attack of torchattacks"):
+        torchattacks_attack(name)
+
+
+def test_near_names_are_offered() -> None:
+    with pytest.raises(UserError, match="PGD"):
+        torchattacks_attack("PDG")

@@ -1,0 +1,114 @@
+"""What SPSA costs, and what must not change its numbers: chunks, batches, sweeps, an early exit."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from attacks import ATTACKS, spsa
+from attacks.spsa import spsa_sweep
+from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.conditions import clean
+from robustbench_twicing.threat import ThreatModel
+from tests import tiny
+from tests.tiny import convnet
+
+from .spsa_inputs import EPS, THREATS, generators, images, linear
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 10, 1000])
+@pytest.mark.parametrize("estimate_at", ["iterate", "twice-the-image"])
+def test_chunks_and_batches_change_nothing_but_rounding(chunk: int, estimate_at: Any) -> None:
+    model, x, y = convnet().double(), images().double(), torch.tensor([0, 1, 2, 3])
+    constants: Any = {"eps": EPS, "steps": 4, "samples": 5, "estimate_at": estimate_at}
+    whole = spsa(model, x, y, generator=generators(), **constants)
+    chunked = spsa(model, x, y, generator=generators(), chunk=chunk, **constants)
+    assert torch.allclose(chunked, whole, atol=1e-9)
+    for index in (0, 3):
+        part = slice(index, index + 1)
+        alone = spsa(model, x[part], y[part], generator=generators()[part], **constants)
+        assert torch.allclose(alone, whole[part], atol=1e-9)
+
+
+def test_no_more_images_than_the_chunk_are_evaluated_at_a_time() -> None:
+    model, x, y = convnet(), images(), torch.tensor([0, 1, 2, 3])
+    sizes = []
+    model.register_forward_hook(lambda module, inputs, output: sizes.append(len(output)))
+    spsa(model, x, y, eps=EPS, steps=2, samples=7, chunk=10, generator=generators())
+    assert max(sizes) == 10
+    assert sum(sizes) == 2 * 2 * 7 * 4
+
+
+def test_an_early_exit_keeps_the_first_iterate_that_fools() -> None:
+    model = linear(scale=0.05)
+    x = 0.5 + 0.05 * torch.randn(8, 3, 8, 8, generator=torch.Generator().manual_seed(3)).double()
+    y = model(x).argmax(1)
+    eps = 0.04
+    constants: Any = {"eps": eps, "samples": 4, "learning_rate": 0.004}
+
+    def after(steps: int, early_exit: bool) -> Tensor:
+        return spsa(
+            model, x, y, steps=steps, early_exit=early_exit, generator=generators(8), **constants
+        )
+
+    iterates = torch.stack([after(steps, False) for steps in range(9)])
+    fooled = torch.stack([model(each).argmax(1) != y for each in iterates])
+    first = torch.where(fooled.any(0), fooled.int().argmax(0), 8)
+    assert len(set(first.tolist())) > 2, "all leave at once, which tests nothing"
+    assert 8 in first.tolist()
+    found = after(8, True)
+    assert torch.allclose(found, iterates[first, torch.arange(8)], atol=1e-12)
+
+
+def test_it_follows_no_gradient_and_keeps_no_graph() -> None:
+    model = convnet()
+    model.requires_grad_(True)
+    graphs = []
+    model.register_forward_hook(lambda module, inputs, out: graphs.append(out.requires_grad))
+    x_adv = spsa(
+        model,
+        images(),
+        torch.tensor([0, 1, 2, 3]),
+        eps=EPS,
+        steps=2,
+        samples=4,
+        early_exit=True,
+        generator=generators(),
+    )
+    assert graphs
+    assert not any(graphs)
+    assert not x_adv.requires_grad
+    assert all(each.grad is None for each in model.parameters())
+
+
+@pytest.mark.parametrize("protocol", ["pixel", "paper"])
+def test_its_passes_are_counted_and_known_beforehand(protocol: str, tmp_path: Path) -> None:
+    steps, samples, count = 3, 8, 5
+    asked = ATTACKS["spsa"].condition(
+        Fraction(4, 255), protocol, {"steps": steps, "samples": samples}
+    )
+    forward = 2 * samples * steps + 2
+    assert asked.passes == (forward, 0)
+    done = tiny.run(convnet(), tiny.noise(count), [clean(protocol), asked], tmp_path / "run")
+    row = tiny.table(done)["spsa@4/255"]
+    assert row["n_forward"] == count * forward
+    assert row["n_backward"] == 0
+
+
+@THREATS
+def test_a_sweep_is_each_budget_alone_with_streams_of_its_own(threat: ThreatModel) -> None:
+    model, x, y = convnet(), images(), torch.tensor([0, 1, 2, 3])
+    settings = {"steps": 3, "samples": 4}
+    budgets = [Fraction(4, 255), Fraction(0), Fraction(1, 255)]
+    batch = AttackBatch(model, x, y, images=list("abcd"), seed=7)
+    swept = list(spsa_sweep(batch, budgets, threat=threat, settings=settings))
+    assert torch.equal(swept[1], x)
+    for eps, found in zip(budgets, swept, strict=True):
+        streams = batch.generators("spsa", settings, eps)
+        alone: Any = spsa(
+            model, x, y, eps=float(eps), threat=threat, steps=3, samples=4, generator=streams
+        )
+        assert torch.equal(found, alone)
