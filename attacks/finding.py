@@ -1,5 +1,9 @@
 """From a name on the command line to an attack."""
 
+from collections.abc import Callable
+from functools import partial
+
+from robustbench_twicing.registry import Registry
 from robustbench_twicing.user_code import is_user_code
 
 from .spec import AttackSpec
@@ -25,12 +29,15 @@ def find_attack(name: str) -> AttackSpec:
     )
 
     library, _, kind = name.partition(":")
-    if name in PRESETS:
-        return preset_attack(name)
     if library == "torchattacks":
         return torchattacks_attack(kind)
     if library == "foolbox":
         return foolbox_attack(kind)
     if is_user_code(name):
         return own_attack(name)
-    return ATTACKS[name]
+    known: Registry[Callable[[], AttackSpec]] = Registry("attack")
+    for each in ATTACKS:
+        known[each] = partial(ATTACKS.__getitem__, each)
+    for each in PRESETS:
+        known[each] = partial(preset_attack, each)
+    return known[name]()
