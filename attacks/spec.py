@@ -26,6 +26,7 @@ class AttackSpec:
         passes: from settings to images forward and backward per image, for the attack alone; None
             where that is not known beforehand.
         settings: its constants.
+        choices: the words that a constant may be, where it is one of a few.
         under: constants that differ under a protocol, by the protocol's name.
         white_box: it follows gradients.
         norm: the norm of its budget.
@@ -39,6 +40,7 @@ class AttackSpec:
     source: str
     passes: Callable[[Settings], tuple[int, int] | None]
     settings: Settings = field(default_factory=dict)
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     under: Mapping[str, Settings] = field(default_factory=dict)
     white_box: bool = False
     norm: str = "L-infinity"

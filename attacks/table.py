@@ -1,5 +1,7 @@
 """The table of own attacks: what each is, what it costs, and its constants."""
 
+from typing import get_args
+
 from robustbench_twicing.registry import Registry
 
 from .fgsm import fgsm_sweep
@@ -8,7 +10,7 @@ from .pgd import REL_STEP, pgd_sweep
 from .pgd import STEPS as PGD_STEPS
 from .pgd_any import pgd_any_sweep
 from .spec import AttackSpec
-from .spsa import DELTA, LEARNING_RATE, SAMPLES, spsa_sweep
+from .spsa import DELTA, LEARNING_RATE, SAMPLES, EstimateAt, spsa_sweep
 from .spsa import STEPS as SPSA_STEPS
 
 ATTACKS: Registry[AttackSpec] = Registry("attack")
@@ -58,6 +60,7 @@ ATTACKS["spsa"] = AttackSpec(
         "delta": DELTA,
         "estimate_at": "iterate",
     },
+    choices={"estimate_at": get_args(EstimateAt)},
     under={"paper": {"estimate_at": "twice-the-image"}},
 )
 ATTACKS["noise"] = AttackSpec(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,7 +25,7 @@ FAMILY_NOTES = {
 
 def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of a model
     name: str,
-    checkpoint: str | None = None,
+    checkpoint: str | Path | None = None,
     *,
     weights: Choice = "auto",
     device: str | torch.device = "cpu",
@@ -71,6 +72,7 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
         "std": std,
     }
     target = _device(device)
+    checkpoint = None if checkpoint is None else str(checkpoint)
     if is_user_code(name):
         made = _user_model(name, checkpoint, weights, parts, normalize)
     elif normalize is not None:

@@ -63,6 +63,9 @@ def give_weights(
     """
     if checkpoint is None:
         raise UserError(f"no checkpoint was given for {asked}, and none is implied; {WAYS}")
+    named = checkpoint == PRETRAINED or checkpoint.startswith(RANDOM)
+    if named and weights == "ema":
+        raise UserError(f"{checkpoint} weights of {asked} have no EMA; leave --weights out")
     if checkpoint.startswith(RANDOM) or checkpoint == RANDOM.rstrip(":"):
         return _random(build, checkpoint, asked, spec)
     with torch.random.fork_rng(devices=[]):

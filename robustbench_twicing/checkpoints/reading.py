@@ -48,7 +48,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     Raises:
         UserError: what the file is instead, and what would be right.
     """
-    path = Path(path)
+    path = Path(path).expanduser()
     if path.is_dir():
         path = _only_one(path)
     container = identify(path)
@@ -69,7 +69,7 @@ def expand_checkpoints(path: str | Path) -> list[Path]:
     Raises:
         UserError: nothing there.
     """
-    path = Path(path)
+    path = Path(path).expanduser()
     if not path.is_dir():
         identify(path)
         return [path]

@@ -9,12 +9,12 @@ from rich.console import Console
 from .. import __version__
 from ..errors import UserError
 from . import attacks, data, demo, eval, inspect, models, plan, report, verify
-
-DONE, MISTAKE, UNKNOWN, ERROR_ROWS, INCOMPLETE = 0, 1, 2, 3, 4
-"""Exit statuses."""
+from .status import DONE, INCOMPLETE, MISTAKE, UNKNOWN
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """Base of the parser's errors, wherever this typer has it from."""
+INTERRUPTED = 130
+"""What the parser makes of Ctrl-C."""
 
 
 def build_app() -> typer.Typer:
@@ -30,15 +30,21 @@ def build_app() -> typer.Typer:
 
     @app.callback()
     def about(
-        version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True),
+        version: bool = typer.Option(
+            False, "--version", help="Print the version.", is_eager=True, callback=_show_version
+        ),
     ) -> None:
-        if version:
-            Console().print(__version__)
-            raise typer.Exit
+        pass
 
     for command in COMMANDS:
         command.register(app)
     return app
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        Console().print(__version__, highlight=False)
+        raise typer.Exit
 
 
 COMMANDS = (demo, eval, plan, report, verify, inspect, data, models, attacks)
@@ -59,18 +65,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except typer.Exit as exit_:
         return exit_.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        complain("interrupted; what was finished is kept, the same command continues it")
-        return INCOMPLETE
+        status = INTERRUPTED
     except UserError as error:
         complain(str(error))
         return MISTAKE
     except UsageError as error:
         complain(error.format_message())  # type: ignore[attr-defined]
         return MISTAKE if isinstance(error, typer.BadParameter) else UNKNOWN
+    if status == INTERRUPTED:
+        complain("interrupted; what was finished is kept, the same command continues it")
+        return INCOMPLETE
     return status if isinstance(status, int) else DONE
 
 
 def complain(message: str) -> None:
-    """One line on standard error."""
+    """One line on standard error; none where there is nothing to say, as after the help."""
     line = " ".join(message.split())
-    sys.stderr.write(f"robustbench-twicing: {line}\n")
+    if line:
+        sys.stderr.write(f"robustbench-twicing: {line}\n")

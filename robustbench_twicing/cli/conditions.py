@@ -128,6 +128,8 @@ def _typed(spec: "AttackSpec", name: str, text: str) -> Any:
             raise UserError(f"{spec.name}.{name}={text} is not true or false")
         return text.lower() == "true"
     if isinstance(default, str):
+        if text not in spec.choices.get(name, (text,)):
+            raise UserError(f"{spec.name}.{name}={text} is not {' or '.join(spec.choices[name])}")
         return text
     try:
         value = type(default)(text)

@@ -10,8 +10,11 @@ import typer
 
 from .options import EvalOptions, add_command
 from .progress import show_progress
+from .status import DONE, ERROR_ROWS, INCOMPLETE
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..records import RunFolder
     from .request import Request
 
@@ -60,14 +63,18 @@ def show_results(folder: "RunFolder", path: Path, *, share: tuple[int, int] = (1
     console = Console()
     print_results(folder, table, console)
     console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
+    status = exit_status(table)
+    if status == INCOMPLETE and share[1] > 1:
+        console.print(f"share {share[0]}/{share[1]} is done; report merges when all are.")
+        return DONE
+    return status
+
+
+def exit_status(table: "pd.DataFrame") -> int:
+    """3 with error rows, 4 with images missing, else 0."""
     if (table["status"] == "error").any():
-        return 3
-    if (table["status"] == "incomplete").any():
-        if share[1] > 1:
-            console.print(f"share {share[0]}/{share[1]} is done; report merges when all are.")
-            return 0
-        return 4
-    return 0
+        return ERROR_ROWS
+    return INCOMPLETE if (table["status"] == "incomplete").any() else DONE
 
 
 def _work(request: "Request") -> tuple[int, float]:

@@ -34,8 +34,8 @@ def inspect(
         Path | None, typer.Option(help="Labels of a flat folder: CSV or text.")
     ] = None,
     classes: Annotated[Path | None, typer.Option(help="Own class names, one a line.")] = None,
-    limit: Annotated[int, typer.Option(help="Images of the probe.")] = 64,
-    batch_size: Annotated[int, typer.Option("--batch-size", help="Images a batch.")] = 32,
+    limit: Annotated[int, typer.Option(min=1, help="Images of the probe.")] = 64,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Images a batch.")] = 32,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
     """Show what a checkpoint holds, which models it fits, and (with --data) how well."""

@@ -33,6 +33,7 @@ class Speed(NamedTuple):
 def run(options: EvalOptions) -> None:
     """Print passes and estimated time per model and condition, and how they were estimated."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     from ..environment import choose_device
@@ -46,7 +47,9 @@ def run(options: EvalOptions) -> None:
     unknown: list[str] = []
     for label, classifier in request.models.items():
         speed = measure_speed(classifier, request, device)
-        table = Table("condition", "forward", "backward", "time", title=f"{label}, {images} images")
+        table = Table(
+            "condition", "forward", "backward", "time", title=escape(f"{label}, {images} images")
+        )
         for condition in request.conditions:
             if condition.passes is None:
                 table.add_row(condition.id, "?", "?", "?")
@@ -69,27 +72,25 @@ def run(options: EvalOptions) -> None:
 
 
 def measure_speed(classifier: "Classifier", request: "Request", device: "torch.device") -> Speed:
-    """Time one small batch forward and backward, the faster of two tries."""
-    import numpy as np
+    """Time one small grey batch forward and backward, the faster of two tries."""
     import torch
 
-    from ..batches import to_tensor
-    from ..gradient import input_gradient
+    from ..gradient import eval_mode, input_gradient
 
-    count = min(SAMPLE, len(request.data))
-    pixels = [request.data.pixels(index, classifier.preprocessing) for index in range(count)]
-    x = to_tensor(np.stack(pixels), device)
-    y = torch.tensor(request.data.labels[:count], device=device)
+    count, crop = min(SAMPLE, len(request.data)), classifier.preprocessing.crop
+    x = torch.full((count, 3, crop, crop), 0.5, device=device)
+    y = torch.zeros(count, dtype=torch.long, device=device)
     home = classifier.device
     classifier.to(device)
     forward, both = [], []
-    for _ in range(2):
-        start = time.perf_counter()
-        with torch.no_grad():
-            classifier(x).sum().item()
-        forward.append(time.perf_counter() - start)
-        start = time.perf_counter()
-        input_gradient(classifier, x, y).sum().item()
-        both.append(time.perf_counter() - start)
+    with eval_mode(classifier):
+        for _ in range(2):
+            start = time.perf_counter()
+            with torch.no_grad():
+                classifier(x).sum().item()
+            forward.append(time.perf_counter() - start)
+            start = time.perf_counter()
+            input_gradient(classifier, x, y).sum().item()
+            both.append(time.perf_counter() - start)
     classifier.to(home)
     return Speed(min(forward) / count, max(min(both) - min(forward), 0.0) / count)

@@ -104,6 +104,6 @@ def duration(seconds: float) -> str:
     """Seconds as ``1:02:03`` or ``2:03``; a question mark where unknown."""
     if seconds == float("inf"):
         return "?"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, rest = divmod(max(0, round(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -27,7 +27,7 @@ def run(
     from reports import results, write_results
 
     from ..records import RunFolder
-    from .eval import show_results
+    from .eval import exit_status, show_results
 
     if output_format not in ("console", "csv"):
         raise UserError(f"--format {output_format!r} is unknown; it is console or csv")
@@ -36,8 +36,9 @@ def run(
     for position, folder in enumerate(folders):
         path = write_results(folder)
         if output_format == "csv":
-            text = results(folder).to_csv(index=False, header=position == 0)
-            typer.echo(text, nl=False)
+            table = results(folder)
+            typer.echo(table.to_csv(index=False, header=position == 0), nl=False)
+            status = max(status, exit_status(table))
         else:
             status = max(status, show_results(folder, path))
     return status

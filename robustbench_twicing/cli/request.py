@@ -1,8 +1,9 @@
 """From options to models, images and conditions; every mistake is found before work starts."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from ..errors import UserError
 from .conditions import make_conditions
@@ -67,9 +68,9 @@ def make_run_options(options: EvalOptions) -> "Options":
     from ..environment import choose_device
     from ..runner import Options
 
-    number, slash, count = options.shard.partition("/")
-    if not (slash and number.isdigit() and count.isdigit()):
+    if not re.fullmatch("[0-9]{1,9}/[0-9]{1,9}", options.shard):
         raise UserError(f"--shard {options.shard!r} is not I/N, like 1/4")
+    number, count = options.shard.split("/")
     choose_device(options.device)
     return Options(
         seed=options.seed,
@@ -103,9 +104,15 @@ def load_models(options: EvalOptions) -> "dict[str, Classifier]":
     Raises:
         UserError: a checkpoint that is missing or does not fit, labels that do not match.
     """
+    from ..checkpoints import Choice
     from ..loading import load_model
     from ..user_code import is_user_code
 
+    if options.weights not in get_args(Choice):
+        known = ", ".join(get_args(Choice))
+        raise UserError(f"--weights {options.weights!r} is unknown; known: {known}")
+    if options.num_classes is not None and options.num_classes < 1:
+        raise UserError(f"--num-classes {options.num_classes} is not a positive number")
     if options.label and len(options.label) != len(options.model):
         raise UserError(
             f"{len(options.label)} --label for {len(options.model)} --model; give one for each"
@@ -137,11 +144,12 @@ def load_models(options: EvalOptions) -> "dict[str, Classifier]":
 
 def _labels(asked: Sequence[str], models: "Sequence[Classifier]") -> list[str]:
     """Given labels, or model names, with the file's hash where two would collide."""
-    labels = list(asked) or [model.record.model for model in models]
-    for index, label in enumerate(list(labels)):
-        if not asked and list(labels).count(label) > 1:
-            digest = models[index].record.checkpoint_sha256 or models[index].record.weights_sha256
-            labels[index] = f"{label}#{digest[:8]}"
+    names = list(asked) or [model.record.model for model in models]
+    labels = list(names)
+    for index, model in enumerate(models):
+        if not asked and names.count(names[index]) > 1:
+            digest = model.record.checkpoint_sha256 or model.record.weights_sha256
+            labels[index] = f"{names[index]}#{digest[:8]}"
     for label in labels:
         if labels.count(label) > 1:
             raise UserError(f"two models would be called {label!r}; give each a --label of its own")

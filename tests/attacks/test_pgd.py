@@ -167,15 +167,36 @@ def test_a_random_start_without_a_generator_is_a_bug_of_the_caller() -> None:
         pgd(Linear(), images(), torch.tensor([0] * 4), eps=EPS)
 
 
+SETTINGS = {"steps": 3, "rel_step": 0.15, "random_start": True}
+
+
 @pytest.mark.parametrize("threat", [PIXEL, PAPER])
 def test_a_sweep_is_each_budget_alone_with_streams_of_its_own(threat: ThreatModel) -> None:
     model, x, y = convnet(), images(), torch.tensor([0, 1, 2, 3])
-    settings = {"steps": 3, "rel_step": 0.15, "random_start": True}
     budgets = [Fraction(4, 255), Fraction(0), Fraction(1, 255)]
     batch = AttackBatch(model, x, y, images=list("abcd"), seed=7)
+    settings = {**SETTINGS, "restarts": 1}
     swept = list(pgd_sweep(batch, budgets, threat=threat, settings=settings))
     assert torch.equal(swept[1], x)
     for eps, found in zip(budgets, swept, strict=True):
-        streams = batch.generators("pgd", settings, eps)
+        streams = batch.generators("pgd", SETTINGS, eps)
         alone = pgd(model, x, y, eps=float(eps), threat=threat, steps=3, generator=streams)
         assert torch.equal(found, alone)
+
+
+def test_of_several_restarts_each_image_keeps_the_worst() -> None:
+    model, x, y = convnet(), images(), torch.tensor([0, 1, 2, 3])
+    eps = Fraction(64, 255)
+    batch = AttackBatch(model, x, y, images=list("abcd"), seed=7)
+    runs = []
+    for restart in range(3):
+        streams = batch.generators("pgd", SETTINGS, eps, restart)
+        runs.append(pgd(model, x, y, eps=float(eps), steps=3, generator=streams))
+    logits = torch.stack([model(run) for run in runs]).double()
+    fooled = logits.argmax(2) != y
+    loss = nn.CrossEntropyLoss(reduction="none")(logits.movedim(2, 1), y.expand(3, 4))
+    best = (loss + 1000 * fooled).argmax(0)
+    assert len(set(best.tolist())) > 1, "one restart is the worst for all, which tests nothing"
+    (found,) = pgd_sweep(batch, [eps], threat=PIXEL, settings={**SETTINGS, "restarts": 3})
+    for index, restart in enumerate(best.tolist()):
+        assert torch.equal(found[index], runs[restart][index])

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from attacks import ATTACKS
 from reports import results, write_results
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.data import Dataset
@@ -248,6 +249,6 @@ def test_the_manifest_says_what_was_asked_for(tmp_path: Path) -> None:
     assert evaluation["dataset"]["fingerprint"] == data.fingerprint
     pgd = manifest["conditions"][1]
     assert Fraction(pgd["eps"]) == Fraction(4, 255)
-    assert pgd["settings"] == {"steps": 3, "rel_step": 0.15, "random_start": True}
+    assert pgd["settings"] == {**ATTACKS["pgd"].settings, "steps": 3}
     assert pgd["changed"] == {"steps": 20}
     assert pgd["threat"] == {"space": "pixel", "clip": True, "label": "true"}

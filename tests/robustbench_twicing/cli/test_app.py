@@ -1,0 +1,240 @@
+"""Every mistake ends in one line on standard error, the right status, and no traceback."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import robustbench_twicing
+from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import complain
+from tests.robustbench_twicing.cli.conftest import Site
+
+UNKNOWN = {
+    "--modl x": "No such option: --modl",
+    "evil": "No such command 'evil'",
+    "eval extra": "unexpected extra argument",
+    "eval --batchsize 3": "No such option: --batchsize",
+    "eval --eps": "'--eps' requires an argument",
+    "-x": "No such option: -x",
+    "report --preset table1 x": "No such option: --preset",
+}
+
+
+@pytest.mark.parametrize("arguments", UNKNOWN)
+def test_what_is_unknown_is_status_2(arguments: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments.split()) == 2
+    check_one_line(capsys.readouterr().err, UNKNOWN[arguments])
+
+
+def check_one_line(err: str, words: str) -> None:
+    assert len(err.splitlines()) == 1, err
+    assert err.startswith("robustbench-twicing: ")
+    assert words in err
+    assert "Traceback" not in err
+
+
+WITHOUT_SITE = {
+    "eval": "no --model is given; name one, like --model",
+    "eval --model x": "no --data is given; name an image folder",
+    "eval --batch-size many": "Invalid value for '--batch-size'",
+    "report": "Missing argument",
+    "report nowhere": "nowhere is not a run folder: it has no run.json",
+    "report nowhere --format pdf": "--format 'pdf' is unknown; it is console or csv",
+}
+
+
+@pytest.mark.parametrize("arguments", WITHOUT_SITE)
+def test_a_mistake_is_status_1(
+    arguments: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments.split()) == 1
+    check_one_line(capsys.readouterr().err, WITHOUT_SITE[arguments])
+
+
+MISTAKES = {
+    "--batch-size 0": "--batch-size 0 is not a positive number",
+    "--device tpu": "--device 'tpu' is unknown; it is auto, cpu or cuda",
+    "--device cpu:3": "--device 'cpu:3' is unknown",
+    "--threads 0": "--threads 0 is not a positive number",
+    "--shard 1": "--shard '1' is not I/N, like 1/4",
+    "--shard 0/2": "--shard 0/2 is not I/N with 1 <= I <= N",
+    "--shard 3/2": "--shard 3/2 is not I/N with 1 <= I <= N",
+    "--shard ²/2": "--shard '²/2' is not I/N",
+    "--shard -1/2": "--shard '-1/2' is not I/N",
+    "--on-bad-image ignore": "--on-bad-image 'ignore' is unknown; it is stop or skip",
+    "--attacks fgms": "no attack is called 'fgms'. Did you mean 'fgsm'?",
+    "--attacks clean,,pgd": "no attack is called ''",
+    "--attacks pgd,pgd": "condition pgd@0.5/255 is asked for twice",
+    "--attacks clean,clean": "condition clean is asked for twice",
+    "--eps 4": "budgets are written in 255ths, like 4/255",
+    "--eps 4/255,": "empty entry",
+    "--eps -1/255": "is not a number from 0 to 1",
+    "--eps 8/255:0:1/255": "never arrives",
+    "--suite fast": "no suite is called 'fast'; known:",
+    "--suite nowhere.yaml": "suite file nowhere.yaml cannot be read",
+    "--protocol l2": "no protocol is called 'l2'",
+    "--suite paper --protocol pixel": "--suite paper is protocol paper, --protocol says pixel",
+    "--set pgd.steps": "--set 'pgd.steps' is not ATTACK.CONSTANT=VALUE",
+    "--set pgd.stepz=3": "attack pgd has no constant 'stepz'; it has: steps",
+    "--set pgd.steps=many": "pgd.steps=many is not a whole number, like 20",
+    "--set pgd.steps=0": "pgd.steps=0 is too small",
+    "--set pgd.rel_step=nan": "pgd.rel_step=nan is too small, or not finite",
+    "--set pgd.random_start=2": "pgd.random_start=2 is not true or false",
+    "--set spsa.steps=3": "a constant of spsa is set, but spsa is not among the attacks",
+    "--set spsa.estimate_at=here --attacks spsa": "=here is not iterate or twice-the-image",
+    "--mean 1,2": "mean",
+    "--resize 4": "resize 4 and crop 8 do not fit",
+    "--interpolation cubic": "no interpolation is called 'cubic'",
+    "--normalize 1,1,1": "--normalize '1,1,1' is not MEAN/STD; write imagenet or r,g,b/r,g,b",
+    "--normalize 0,0,0/0,0,0": "std (0.0, 0.0, 0.0) must be positive",
+    "--normalize a/b": "--normalize 'a' is not three numbers",
+    "--limit 0": "limit",
+    "--label a --label b": "2 --label for 1 --model; give one for each",
+    "--labels nowhere.csv": "nowhere.csv",
+    "--classes nowhere.txt": "nowhere.txt",
+    "--num-classes 0": "--num-classes 0 is not a positive number",
+    "--weights best": "--weights 'best' is unknown; known: auto, plain, ema",
+}
+
+
+@pytest.mark.parametrize("arguments", MISTAKES)
+def test_a_bad_value_of_eval_and_of_plan_is_status_1(
+    arguments: str, site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert site.eval(*arguments.split()) == 1
+    first = capsys.readouterr().err
+    check_one_line(first, MISTAKES[arguments])
+    assert not (site.root / "run").exists()
+    plan = ["plan", "--model", site.model, "--data", str(site.data), "--crop", "8"]
+    assert main([*plan, *arguments.split()]) == 1
+    assert capsys.readouterr().err == first
+
+
+MODELS = {
+    "deit_tny_patch16_224": "Did you mean deit_tiny_patch16_224",
+    "deit_tiny_patch16_224=nowhere.pth": "nowhere.pth",
+    "timm:no_such_net": "no_such_net",
+    "{root}/nowhere.py:build": "there is no file",
+    "{root}/network.py:bild": "there is no bild in",
+    "{root}/network.py:broken": "RuntimeError: no weights",
+    "{root}/network.py:nan": "logits are not finite (NaN or infinity), on clean images",
+    "{root}/network.py:NETWORK": "there is no NETWORK",
+    "deit_tiny_patch16_224[10-99]": "10-99",
+    "": "model",
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_that_cannot_be_had_is_status_1(
+    name: str, site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = site._replace(model=name.format(root=site.root))
+    assert wrong.eval("--crop", "224") == 1
+    err = [line for line in capsys.readouterr().err.splitlines() if "run folder:" not in line]
+    check_one_line("\n".join(err), MODELS[name])
+
+
+def test_a_missing_checkpoint_names_the_three_ways_to_give_one(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = site._replace(model="deit_tiny_patch16_224")
+    assert wrong.eval("--crop", "224") == 1
+    err = capsys.readouterr().err
+    check_one_line(err, "no checkpoint was given for deit_tiny_patch16_224")
+    for way in ("path of a checkpoint", "pretrained", "random:SEED"):
+        assert way in err
+
+
+DATA = {
+    "nowhere": "no data at",
+    "network.py": "network.py is a single file",
+    "samples:cifar": "no samples are called 'samples:cifar'; there is samples:imagenet",
+    "empty": "holds no images",
+}
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_data_that_cannot_be_had_are_status_1(
+    name: str, site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(site.root)
+    (site.root / "empty").mkdir()
+    command = ["eval", "--model", site.model, "--data", name, "--out", "run"]
+    assert main(command) == 1
+    check_one_line(capsys.readouterr().err, DATA[name])
+
+
+@pytest.mark.parametrize("out", ["photos", "network.py", "network.py/run"])
+def test_a_run_folder_that_cannot_be_is_status_1(
+    out: str, site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert site.eval(out=out) == 1
+    assert "use another --out" in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_two_checkpoints_for_one_model_contradict(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = site._replace(model="deit_tiny_patch16_224=a.pth")
+    assert named.eval("--checkpoint", "b.pth", "--crop", "224") == 1
+    check_one_line(capsys.readouterr().err, "names a checkpoint, and --checkpoint another one")
+
+
+def test_two_models_of_one_label_are_refused(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert site.eval("--model", site.model, "--label", "a", "--label", "a") == 1
+    check_one_line(capsys.readouterr().err, "two models would be called 'a'")
+
+
+def test_a_bug_keeps_its_traceback(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    from robustbench_twicing import runner
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(runner, "make_manifest", lambda *_, **__: fail())
+    with pytest.raises(ZeroDivisionError):
+        site.eval()
+
+
+def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    out, err = capsys.readouterr()
+    assert "Usage" in out
+    assert err == ""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["eval", "--help"]])
+def test_help_is_status_0(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 0
+    assert "Usage" in capsys.readouterr().out
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.strip() == robustbench_twicing.__version__
+
+
+def test_a_message_of_several_lines_becomes_one(capsys: pytest.CaptureFixture[str]) -> None:
+    complain("one\n  two\tthree")
+    assert capsys.readouterr().err == "robustbench-twicing: one two three\n"
+
+
+def test_the_script_gives_the_status_to_the_shell(tmp_path: Path) -> None:
+    script = Path(__file__).parents[3] / "run_eval.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "evil"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    check_one_line(done.stderr, "No such command 'evil'")
