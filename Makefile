@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+COPY := $(CURDIR)/build/installed
+INSTALLED := PYTHONPATH=$(COPY) $(CURDIR)/$(BIN)/python -P $(COPY)/bin/robustbench-twicing
 
 .PHONY: demo test check fix bench wheel
 
@@ -23,19 +25,24 @@ fix: $(STAMP)  ## apply lint fixes and formatting
 
 bench: $(STAMP)  ## ratios of speed, measured in one run
 	$(BIN)/python benchmarks/pgd_time.py
+	$(BIN)/python benchmarks/sweep_time.py
+	$(BIN)/python benchmarks/spsa_time.py
+	$(BIN)/python benchmarks/model_time.py
+	$(BIN)/python benchmarks/corruption_speed.py
 
 wheel: $(STAMP)  ## build the wheel, install it elsewhere, run that copy from another folder
 	rm -rf build dist
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
-	$(BIN)/python -c "import sys; sys.version_info >= (3, 11) or sys.exit('Python 3.11 or newer is needed')"
 	rm -rf build/installed
 	$(BIN)/python -m pip install -q --no-deps --target build/installed dist/*.whl
-	cd / && PYTHONPATH=$(CURDIR)/build/installed $(CURDIR)/$(BIN)/python -P $(CURDIR)/build/installed/bin/robustbench-twicing --version
-	cd / && PYTHONPATH=$(CURDIR)/build/installed $(CURDIR)/$(BIN)/python -P $(CURDIR)/build/installed/bin/robustbench-twicing models deit_tiny
+	cd / && $(INSTALLED) --version
+	cd / && $(INSTALLED) eval --model timm:test_vit=random:0 --data samples:imagenet --limit 2 \
+		--attacks clean,fgsm --eps 1/255 --out $(CURDIR)/build/run
 
 # cleverhans is a reference for tests and benchmarks only; its declared dependencies (TensorFlow
 # and others) are not used by its torch attacks, so it is installed without them.
 $(STAMP): pyproject.toml
+	$(PYTHON) -c "import sys; sys.version_info >= (3, 11) or sys.exit('Python 3.11 or newer is needed: make PYTHON=python3.11 ...')"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .[dev]
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps cleverhans==4.0.0

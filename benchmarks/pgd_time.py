@@ -6,7 +6,6 @@ The floor is what PGD cannot do without: 20 gradients of the loss with respect t
 frozen parameters. DeiT-tiny at 224 px with random weights; the time does not depend on them.
 """
 
-import argparse
 import sys
 import warnings
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from torch.nn.functional import cross_entropy
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import pgd
-from benchmarks.timing import alternate, ratio_table
+from benchmarks.timing import alternate, arguments, ratio_table
 from robustbench_twicing import load_model
 
 EPS, STEPS, REL_STEP = 4 / 255, 20, 0.15
@@ -67,13 +66,7 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
 
 def main() -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--batch", type=int, default=8)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int)
-    asked = parser.parse_args()
-    if asked.threads:
-        torch.set_num_threads(asked.threads)
+    asked = arguments(__doc__, batch=8, rounds=5)
     warnings.filterwarnings("ignore", module="foolbox|eagerpy|torchattacks")
     seconds = alternate(ways(asked.batch), asked.rounds)
     print(f"DeiT-tiny, PGD-20, batch {asked.batch}, {torch.get_num_threads()} threads")

@@ -1,8 +1,25 @@
 """Times of several ways to do one thing, taken in alternation in one run."""
 
+import argparse
 import statistics
 import time
 from collections.abc import Callable, Mapping
+
+import torch
+
+
+def arguments(about: str | None, *, batch: int, rounds: int) -> argparse.Namespace:
+    """--batch, --rounds and --threads (set at once), with these defaults."""
+    parser = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--batch", type=int, default=batch, help="images a batch")
+    parser.add_argument("--rounds", type=int, default=rounds, help="measurements of each way")
+    parser.add_argument("--threads", type=int, help="CPU threads")
+    asked = parser.parse_args()
+    if asked.threads:
+        torch.set_num_threads(asked.threads)
+    return asked
 
 
 def alternate(ways: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:

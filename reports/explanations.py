@@ -21,6 +21,8 @@ _EXPLANATIONS = {
     r"black-box-beats-white-box": "SPSA, which sees only logits, did more than the gradient "
     "attack: its gradients mislead.",
     r"noise-as-strong": "random noise of the same budget does as much as the attack.",
+    r"attack-in-(.+)": "the attack computed its passes in {0}, which makes it a little weaker; the "
+    "score is in fp32.",
     r"batch-halved": "memory ran out and batches were split; numbers agree but for rounding.",
     r"(\w+)=(.+)": "the attack's constant {0} is {1} here, which is not the protocol's.",
     r"files-left-out": "some files of the data folder were left out; the manifest lists them.",

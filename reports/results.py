@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from robustbench_twicing.conditions import CLEAN
 from robustbench_twicing.cost import Cost
 from robustbench_twicing.records import Evaluation, Records, RunFolder, Status
 from robustbench_twicing.records.atomic import write_atomically
@@ -84,6 +85,8 @@ def _evaluation(run: RunFolder, evaluation: Evaluation) -> Iterator[dict[str, An
     ]
     for condition, _, counts in measured:
         flags = _flags(evaluation, condition, records) + _diagnosis(condition, scored)
+        if condition["attack"] != CLEAN and run.manifest.attack_precision != "fp32":
+            flags.append(f"attack-in-{run.manifest.attack_precision}")
         yield {
             **_about(run, evaluation, condition),
             **counts,

@@ -1,6 +1,7 @@
 """What an attack is given: one batch, with everything its budgets can share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property
 
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from .budgets import format_budget
+from .classifier import Classifier
 from .errors import BrokenAttackError
 from .gradient import gradient_or_zero, input_gradient
 from .seeds import image_generators
@@ -25,6 +27,7 @@ class AttackBatch:
         images: image ids, which together with the seed choose the random streams.
         seed: base seed of the run.
         keep_graph: keep the clean pass's graph, because an attack will ask for its gradient.
+        precision: number format of the attacks' passes; scores are always float32.
     """
 
     def __init__(
@@ -36,13 +39,15 @@ class AttackBatch:
         images: Sequence[str],
         seed: int = 0,
         keep_graph: bool = False,
+        precision: torch.dtype = torch.float32,
     ) -> None:
         self.model = model
         self.x = x
         self.y = y
         self.images = images
         self.seed = seed
-        self._keep_graph = keep_graph
+        self.precision = precision
+        self._keep_graph = keep_graph = keep_graph and precision == torch.float32
         self._gradients: dict[str, Tensor] = {}
         self._untouched = x.clone()
         self._leaf = x.detach().clone().requires_grad_() if keep_graph else x
@@ -57,6 +62,15 @@ class AttackBatch:
     def logits(self) -> Tensor:
         """Clean logits (N, K), detached."""
         return self._clean_pass.detach()
+
+    @contextmanager
+    def attacking(self) -> Iterator[None]:
+        """While an attack runs: the network computes in the attack's number format."""
+        if isinstance(self.model, Classifier):
+            with self.model.computing_in(self.precision):
+                yield
+        else:
+            yield
 
     def check_untouched(self) -> None:
         """Refuse an attack that changed the clean images; they are put right again.

@@ -2,7 +2,7 @@
 
 import logging
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -18,12 +18,25 @@ from .scoring import Scores, linf, score
 from .threat import check_adversarial
 
 log = logging.getLogger(__name__)
+Keep = Callable[[Condition, Tensor], None]
 
 
 def outcomes(
-    attacked: AttackBatch, clean: Scores, group: Sequence[Condition], meter: CostMeter
+    attacked: AttackBatch,
+    clean: Scores,
+    group: Sequence[Condition],
+    meter: CostMeter,
+    keep: Keep,
 ) -> Iterator[tuple[Condition, Outcome]]:
-    """The outcome of every condition of a sweep, in order."""
+    """The outcome of every condition of a sweep, in order.
+
+    Args:
+        attacked: the batch.
+        clean: scores of the clean images.
+        group: conditions that share a sweep.
+        meter: charged with passes and time.
+        keep: given every condition's checked adversarial images.
+    """
     first = group[0]
     if first.sweep is None:
         yield first, Outcome(clean, torch.zeros(len(attacked.x), dtype=torch.float64))
@@ -31,7 +44,7 @@ def outcomes(
     sweep = _sweep(first.sweep, attacked, group)
     for condition in group:
         with meter.measure(condition.key):
-            outcome = _attack_and_score(attacked, condition, sweep)
+            outcome = _attack_and_score(attacked, condition, sweep, keep)
         yield condition, outcome
 
 
@@ -42,7 +55,7 @@ def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> I
 
 
 def _attack_and_score(
-    attacked: AttackBatch, condition: Condition, sweep: Iterator[Tensor]
+    attacked: AttackBatch, condition: Condition, sweep: Iterator[Tensor], keep: Keep
 ) -> Outcome:
     """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
     try:
@@ -53,7 +66,7 @@ def _attack_and_score(
         with torch.no_grad():
             scores = score(attacked.model(x_adv), attacked.y)
             rounded = score(attacked.model(round_to_8_bits(x_adv)), attacked.y)
-        return Outcome(scores, linf(attacked.x, x_adv), rounded.rank)
+        outcome = Outcome(scores, linf(attacked.x, x_adv), rounded.rank)
     except StopIteration:
         return Outcome(None, None, message="the attack stopped before this budget")
     except Exception as error:
@@ -61,6 +74,8 @@ def _attack_and_score(
             raise
         log.warning("%s failed: %s", condition.id, error)
         return Outcome(None, None, message=f"{type(error).__name__}: {error}{_place(error)}")
+    keep(condition, x_adv)
+    return outcome
 
 
 def _place(error: Exception) -> str:
@@ -77,7 +92,8 @@ def round_to_8_bits(x_adv: Tensor) -> Tensor:
 def _next(sweep: Iterator[Tensor], attacked: AttackBatch) -> Tensor:
     """What the attack made, with model and clean images as they were before it."""
     try:
-        return next(sweep)
+        with attacked.attacking():
+            return next(sweep)
     finally:
         attacked.model.eval()
         attacked.check_untouched()

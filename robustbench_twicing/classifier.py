@@ -1,6 +1,7 @@
 """The one shape in which the suite sees every model: pixels in [0, 1] to logits."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -97,6 +98,7 @@ class Classifier(nn.Module):
         self.select = Select(classes) if classes is not None else None
         self.preprocessing = preprocessing
         self.record = record
+        self._autocast: torch.dtype | None = None
         self.eval().requires_grad_(False)
 
     @property
@@ -113,13 +115,29 @@ class Classifier(nn.Module):
     def forward(self, pixels: Tensor) -> Tensor:
         """Pixels (N, 3, H, W) in [0, 1] to logits (N, K)."""
         x = pixels if self.normalize is None else self.normalize(pixels)
-        logits = self.network(x)
+        logits = self._logits(x)
         if not isinstance(logits, Tensor) or logits.ndim != 2 or len(logits) != len(pixels):
             raise UserError(
                 f"{self.record.model} returned {_describe(logits)}; "
                 f"a classifier must return one tensor of logits ({len(pixels)}, classes)"
             )
         return logits if self.select is None else self.select(logits)
+
+    @contextmanager
+    def computing_in(self, dtype: torch.dtype) -> Iterator[None]:
+        """Compute the network under autocast to a shorter number format inside."""
+        before, self._autocast = self._autocast, None if dtype == torch.float32 else dtype
+        try:
+            yield
+        finally:
+            self._autocast = before
+
+    def _logits(self, x: Tensor) -> object:
+        if self._autocast is None:
+            return self.network(x)
+        with torch.autocast(x.device.type, self._autocast):
+            logits = self.network(x)
+        return logits.float() if isinstance(logits, Tensor) else logits
 
 
 def std_of(model: nn.Module) -> Tensor | None:

@@ -19,6 +19,7 @@ def make_manifest(
     batch_size: int,
     on_bad_image: str,
     device: str,
+    attack_precision: str,
 ) -> Manifest:
     """What the run is, before anything is computed."""
     about = describe_data(data)
@@ -33,6 +34,7 @@ def make_manifest(
         batch_size=batch_size,
         on_bad_image=on_bad_image,
         device=device,
+        attack_precision=attack_precision,
     )
 
 

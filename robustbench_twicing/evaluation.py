@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -16,7 +17,7 @@ from .data import Dataset
 from .environment import is_out_of_memory
 from .errors import BrokenAttackError, UserError
 from .progress import Report, Step
-from .records import Part
+from .records import AdversarialStore, Part
 from .records.schema import RECORD_SCHEMA
 from .rows import Rows, facts, scored, skipped
 from .scoring import Scores, score
@@ -33,6 +34,8 @@ class Subject(NamedTuple):
         data: the images.
         seed: base seed.
         report: told of finished work.
+        precision: number format of the attacks' passes.
+        store: keeps adversarial images; None keeps none.
     """
 
     label: str
@@ -40,6 +43,8 @@ class Subject(NamedTuple):
     data: Dataset
     seed: int
     report: Report
+    precision: torch.dtype = torch.float32
+    store: AdversarialStore | None = None
 
 
 def evaluate_batch(
@@ -123,6 +128,7 @@ def _evaluate(
         images=images,
         seed=subject.seed,
         keep_graph=any(condition.white_box for condition in conditions),
+        precision=subject.precision,
     )
     known = facts(subject.label, subject.data, batch)
     with meter.measure(conditions[0].key):
@@ -131,13 +137,27 @@ def _evaluate(
         for row, value in zip(known, values.tolist(), strict=True):
             row[name] = value
     _add_gradients(known, attacked, conditions, meter)
+    keep = partial(_keep, subject, batch, attacked)
     rows: Rows = []
     for group in sweep_groups(conditions):
-        for condition, outcome in outcomes(attacked, clean, group, meter):
+        for condition, outcome in outcomes(attacked, clean, group, meter, keep):
             rows += scored(known, condition, outcome)
             units = len(images) * condition.units
             subject.report(Step(subject.label, condition.id, 0, units))
     return rows
+
+
+def _keep(
+    subject: Subject,
+    batch: LoadedBatch,
+    attacked: AttackBatch,
+    condition: Condition,
+    x_adv: torch.Tensor,
+) -> None:
+    if subject.store is not None:
+        place = (subject.label, subject.data.name, condition.protocol, condition.id)
+        x, adversarial = (each.detach().cpu().numpy() for each in (attacked.x, x_adv))
+        subject.store.save(place, batch.indices, attacked.images, x, adversarial)
 
 
 def _add_gradients(
@@ -149,7 +169,8 @@ def _add_gradients(
         return
     with meter.measure(first.key):
         try:
-            gradient = attacked.gradient(first.threat)
+            with attacked.attacking():
+                gradient = attacked.gradient(first.threat)
         except BrokenAttackError:
             return  # not finite: every attack that follows it will say so in a row of its own
     for row, largest in zip(rows, gradient.abs().flatten(1).amax(1).tolist(), strict=True):

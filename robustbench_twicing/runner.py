@@ -20,7 +20,9 @@ from .errors import UserError
 from .evaluation import Subject, evaluate_batch
 from .gradient import eval_mode
 from .progress import Report, Step, silent
-from .records import RunFolder
+from .records import AdversarialStore, RunFolder
+
+PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,9 @@ class Options:
         on_bad_image: ``stop`` at an image that cannot be decoded, or ``skip`` and list it.
         device: ``auto``, ``cpu`` or ``cuda``.
         shard: ``(i, n)``: compute parts i-1, i-1+n, ... only.
+        attack_precision: ``fp32``, or ``bf16`` or ``fp16`` autocast while an attack runs; scores
+            are always computed in fp32.
+        save_adversarial: keep the adversarial images of the first N images.
     """
 
     seed: int = 0
@@ -63,12 +68,21 @@ class Options:
     on_bad_image: str = "stop"
     device: str = "auto"
     shard: tuple[int, int] = (1, 1)
+    attack_precision: str = "fp32"
+    save_adversarial: int = 0
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
             raise UserError(f"--batch-size {self.batch_size} is not a positive number of images")
         if self.on_bad_image not in ("stop", "skip"):
             raise UserError(f"--on-bad-image {self.on_bad_image!r} is unknown; it is stop or skip")
+        if self.attack_precision not in PRECISIONS:
+            known = ", ".join(PRECISIONS)
+            raise UserError(
+                f"--attack-precision {self.attack_precision!r} is unknown; it is {known}"
+            )
+        if self.save_adversarial < 0:
+            raise UserError(f"--save-adversarial {self.save_adversarial} is less than 0")
         if not 1 <= self.shard[0] <= self.shard[1]:
             raise UserError(f"--shard {self.shard[0]}/{self.shard[1]} is not I/N with 1 <= I <= N")
 
@@ -147,6 +161,8 @@ def evaluate_models(
     """
     if not conditions:
         raise UserError("no condition is given; name at least one, like clean")
+    for label, classifier in models.items():
+        _check_space(label, classifier, conditions)
     device = choose_device(options.device)
     manifest = make_manifest(
         models,
@@ -156,11 +172,20 @@ def evaluate_models(
         batch_size=options.batch_size,
         on_bad_image=options.on_bad_image,
         device=device.type,
+        attack_precision=options.attack_precision,
     )
     folder = RunFolder.create_or_continue(out, manifest)
     folder.add_session(describe_environment(device))
     for evaluation, classifier in zip(manifest.evaluations, models.values(), strict=True):
-        subject = Subject(evaluation.label, classifier, data, options.seed, report)
+        subject = Subject(
+            evaluation.label,
+            classifier,
+            data,
+            options.seed,
+            report,
+            PRECISIONS[options.attack_precision],
+            AdversarialStore(folder.path / "adversarial", options.save_adversarial),
+        )
         missing = folder.missing(evaluation)
         parts = [part for part in missing if _in_shard(part, options.shard)]
         elsewhere = len(data) - _images_of(parts, options.batch_size, len(data))
@@ -178,6 +203,16 @@ def evaluate_models(
                 folder.write_part(evaluation, batch.part, content)
                 report(Step(subject.label, "", len(batch.indices) + len(batch.unreadable), 0))
     return Run(folder)
+
+
+def _check_space(label: str, classifier: Classifier, conditions: Sequence[Condition]) -> None:
+    """A budget in normalised units means nothing for a network that takes pixels."""
+    normalized = [each for each in conditions if each.threat.space == "normalized"]
+    if normalized and classifier.normalize is None:
+        raise UserError(
+            f"{label} takes pixels, so protocol {normalized[0].protocol}, whose budgets are in "
+            "normalised units, means nothing for it; use protocol pixel, or say --normalize"
+        )
 
 
 @contextmanager

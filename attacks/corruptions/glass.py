@@ -51,7 +51,7 @@ def _copied_from(height: int, width: int, reach: int, rng: RandomState) -> NDArr
 
     ends = np.ones(height * width, dtype=bool)
     ends.reshape(height, width)[rows, columns] = False
-    ends = ends | (neighbour <= pixel) | ends.take(neighbour)
+    ends |= neighbour <= pixel
 
     source = neighbour.copy()
     open_chains = np.flatnonzero(~ends)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import UserError
 from .options import EvalOptions
 
 MODEL = "timm:test_vit"
@@ -28,7 +29,6 @@ def run(
     """
     from rich.console import Console
 
-    from ..records import RunFolder
     from .eval import run as evaluate
 
     console = Console()
@@ -37,8 +37,7 @@ def run(
         "way from images to results.csv; its accuracies say nothing about any model."
     )
     if out.exists():
-        RunFolder.open(out)  # never remove what is not a run folder
-        shutil.rmtree(out)
+        _remove_earlier_demo(out)
     status = evaluate(EvalOptions(model=[MODEL], checkpoint=CHECKPOINT, data=DATA, out=str(out)))
     console.print(
         "The same with your own checkpoint and images:\n"
@@ -47,3 +46,13 @@ def run(
         highlight=False,
     )
     return status
+
+
+def _remove_earlier_demo(out: Path) -> None:
+    """Never anything but an earlier demo."""
+    from ..records import RunFolder
+
+    models = [each.record["model"] for each in RunFolder.open(out).manifest.evaluations]
+    if models != [MODEL]:
+        raise UserError(f"{out} is a run of {', '.join(models)}; use another --out")
+    shutil.rmtree(out)

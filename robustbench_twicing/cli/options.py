@@ -105,6 +105,10 @@ class EvalOptions:
         str,
         _opt("--attention", help="Attention kernels: auto, explicit, fused.", panel=HOW),
     ] = "auto"
+    attack_precision: Annotated[
+        str,
+        _opt("--attack-precision", help="fp32, bf16 or fp16; scores are in fp32.", panel=HOW),
+    ] = "fp32"
     resize: Annotated[
         int | None, _opt("--resize", help="Shorter side after resizing, pixels.", panel=IMAGES)
     ] = None
@@ -141,6 +145,15 @@ class EvalOptions:
     shard: Annotated[
         str, _opt("--shard", metavar="I/N", help="Compute the I-th of N shares.", panel=RUN)
     ] = "1/1"
+    save_adversarial: Annotated[
+        int,
+        _opt(
+            "--save-adversarial",
+            metavar="N",
+            help="Keep the adversarial images of the first N images.",
+            panel=RUN,
+        ),
+    ] = 0
     out: Annotated[
         str | None,
         _opt("--out", help="Run folder; continues where it stopped.", panel=RUN),

@@ -78,6 +78,8 @@ def make_run_options(options: EvalOptions) -> "Options":
         on_bad_image=options.on_bad_image,
         device=options.device,
         shard=(int(number), int(count)),
+        attack_precision=options.attack_precision,
+        save_adversarial=options.save_adversarial,
     )
 
 

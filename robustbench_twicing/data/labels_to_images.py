@@ -66,7 +66,7 @@ def _stem(name: str) -> Stem:
     """Path parts, the last without an image's ending."""
     parts = _parts(name) or ("",)
     start, dot, ending = parts[-1].rpartition(".")
-    return (*parts[:-1], start) if start and (dot + ending).lower() in IMAGE_ENDINGS else parts
+    return (*parts[:-1], start) if (dot + ending).lower() in IMAGE_ENDINGS else parts
 
 
 def _match(label: Label, by_stem: Mapping[str, list[_Image]], source: str) -> str | None:

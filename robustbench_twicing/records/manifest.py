@@ -35,7 +35,7 @@ class Manifest:
         batch_size: images per batch, which is also the range of one part.
         on_bad_image: ``stop`` or ``skip``.
         device: kind of device, ``cpu`` or ``cuda``.
-        precision: number format of attack and score.
+        attack_precision: number format of the attacks' passes; scores are always in fp32.
         schema: version of the format.
     """
 
@@ -45,7 +45,7 @@ class Manifest:
     batch_size: int
     on_bad_image: str = "stop"
     device: str = "cpu"
-    precision: str = "float32"
+    attack_precision: str = "fp32"
     schema: int = field(default=SCHEMA_VERSION)
 
     def as_dict(self) -> dict[str, Any]:

@@ -187,9 +187,7 @@ def test_images_that_are_wrong_already_are_attacked_without_a_fuss(attack: Attac
     check_adversarial(images(), x_adv, float(EPS), threat, std_of(model))
 
 
-@pytest.mark.parametrize(
-    "attack", [Attack(*case) for case in CASES if case[0] not in DRAWS_NOTHING]
-)
+@pytest.mark.parametrize("attack", [Attack(*case) for case in CASES if case[0] in DRAWS])
 def test_another_budget_draws_other_numbers(attack: Attack) -> None:
     """The same image under another budget starts elsewhere in its ball."""
     (one, other) = attack.sweep(batch(convnet()), EPS, 2 * EPS)

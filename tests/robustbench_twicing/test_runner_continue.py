@@ -242,7 +242,7 @@ def test_the_manifest_says_what_was_asked_for(tmp_path: Path) -> None:
     manifest = json.loads((done.folder.path / "run.json").read_text())
     assert manifest["schema"] == 1
     assert manifest["seed"] == 5
-    assert manifest["precision"] == "float32"
+    assert manifest["attack_precision"] == "fp32"
     (evaluation,) = manifest["evaluations"]
     assert evaluation["record"]["model"] == "convnet"
     assert evaluation["preprocessing"]["std"] == [0.2, 0.25, 0.3]

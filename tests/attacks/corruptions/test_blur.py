@@ -61,6 +61,13 @@ def test_trail_falls_behind_a_point_to_the_upper_left() -> None:
     np.testing.assert_array_equal(upwards[32:53, 32], along_row[32, 32:11:-1])
 
 
+def test_trail_of_a_flat_image_is_exactly_flat() -> None:
+    """ImageMagick rounds on its 16-bit scale before it truncates to bytes."""
+    image = np.arange(256, dtype=np.uint8)[:, None, None] * np.ones((1, 33, 34), np.uint8)
+    for level in image[::3]:
+        np.testing.assert_array_equal(motion_trail(level, 15, 8, angle=20), level)
+
+
 def test_trail_repeats_the_edge() -> None:
     image = np.zeros((40, 40), np.uint8)
     image[:, -1] = 200

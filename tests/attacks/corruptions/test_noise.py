@@ -27,6 +27,7 @@ def test_gaussian_noise_has_its_strength(severity: int, sigma: float) -> None:
 def test_shot_noise_has_the_variance_of_photons_and_keeps_black() -> None:
     grey = run("shot_noise", flat(51), 1)
     assert grey.astype(float).var() == pytest.approx(255**2 * 0.2 / 60, rel=0.03)
+    assert grey.mean() == pytest.approx(51, abs=0.6)
     assert not run("shot_noise", flat(0), 5).any()
 
 

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from numpy.random import RandomState
+from scipy.ndimage import maximum_filter
 
-from attacks.corruptions.canny import canny
+from attacks.corruptions.canny import _is_ridge, _sobel, canny
 from attacks.corruptions.chamfer import chamfer_distance
-from attacks.corruptions.spatter import MUD, spatter
+from attacks.corruptions.spatter import MUD, _water, spatter
 
 
 def test_canny_finds_the_outline_of_a_square() -> None:
@@ -34,6 +35,20 @@ def test_canny_follows_a_weak_edge_from_a_strong_one() -> None:
     assert canny(image).any(axis=1).sum() > 55
     image[:, 20:] = np.linspace(36, 14, 60).astype(np.uint8)[:, None]
     assert not canny(image).any()
+
+
+def test_canny_leaves_no_ridge_that_touches_an_edge() -> None:
+    """Not even at a corner; what touches no strong pixel, even over others, is no edge."""
+    image = RandomState(0).randint(0, 45, (40, 40)).astype(np.uint8)
+    across, down = _sobel(image)
+    strength = np.abs(across) + np.abs(down)
+    ridges = (strength > 50) & _is_ridge(strength, across, down)
+    reached = ridges & (strength > 150)
+    assert 0 < reached.sum() < ridges.sum()
+    for _ in range(200):
+        reached = ridges & (maximum_filter(reached, 3) > 0)
+    assert reached.sum() < ridges.sum()
+    np.testing.assert_array_equal(canny(image), reached)
 
 
 def test_chamfer_distance_of_a_point_is_the_shortest_path() -> None:
@@ -65,6 +80,10 @@ def test_chamfer_distance_takes_the_nearest_of_many_and_the_cap_of_none() -> Non
         alone.append(chamfer_distance(point, cap=20))
     np.testing.assert_array_equal(chamfer_distance(marks, cap=20), np.min(alone, axis=0))
     np.testing.assert_array_equal(chamfer_distance(np.zeros_like(marks), cap=20), 20)
+
+
+def test_without_a_drop_there_is_no_light() -> None:
+    assert not _water(np.zeros((32, 40)), 0.5).any()
 
 
 def test_mud_covers_and_water_brightens() -> None:

@@ -209,11 +209,13 @@ def test_a_stopped_run_says_so_and_keeps_what_was_done(
         "def build():\n    return Stopping()\n"
     )
     stopping = site._replace(model=f"{site.root / 'stopping.py'}:build")
-    handler = signal.getsignal(signal.SIGTERM)
+    handlers = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where started with nohup
     try:
         assert stopping.eval("--attacks", "clean") == 4
     finally:
-        signal.signal(signal.SIGTERM, handler)
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
     err = capsys.readouterr().err
     assert err.splitlines()[-1] == (
         "robustbench-twicing: interrupted; what was finished is kept, the same command continues it"

@@ -87,9 +87,9 @@ def test_the_fingerprint_covers_ids_labels_sizes_and_the_choice(tree: Tree) -> N
 
 
 def test_the_fingerprint_is_pinned(tree: Tree) -> None:
-    root = tree(["0/a.txt"])
-    (root / "0" / "a.png").write_bytes(b"123")
-    expected = hashlib.sha256(b'["0/a.png", 0, "3"]\n').hexdigest()
+    root = tree(["7/a.txt"])
+    (root / "7" / "a.png").write_bytes(b"123")
+    expected = hashlib.sha256(b'["7/a.png", 7, "3"]\n').hexdigest()
     assert open_dataset(root).fingerprint == expected
 
 

@@ -91,9 +91,8 @@ def test_copies_byte_for_byte(tmp_path: Path) -> None:
     first = root / SOUND[0]
     for name in ("n01443537/copy.JPEG", "n01440764/again.JPEG"):
         (root / name).write_bytes(first.read_bytes())
-    changed = bytearray(first.read_bytes())
-    changed[30] ^= 1
-    (root / "n01440764" / "changed.JPEG").write_bytes(bytes(changed))
+    for name, start in (("one", b"1"), ("two", b"2")):
+        (root / "n01440764" / f"{name}.JPEG").write_bytes(start + bytes(5000))
     (root / "n01440764" / "empty1.JPEG").write_bytes(b"")
     (root / "n01440764" / "empty2.JPEG").write_bytes(b"")
     (sentence,) = found_in(root)

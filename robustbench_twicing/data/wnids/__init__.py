@@ -1,0 +1,1 @@
+"""Vendored class lists: one wnid a line, sorted."""
