@@ -10,8 +10,10 @@ from torch import Tensor, nn
 from attacks import ATTACKS
 from attacks.restarts import worst_of
 from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions import clean
-from tests.tiny import greys, halfspace, run, table
+from robustbench_twicing.preprocessing import Preprocessing
+from tests.tiny import SIDE, Halfspace, greys, run, table
 
 
 class Levels(nn.Module):
@@ -81,13 +83,15 @@ def test_logits_that_are_no_numbers_are_not_passed_over() -> None:
 @pytest.mark.parametrize("protocol", ["pixel", "paper"])
 def test_more_restarts_are_never_more_accurate(protocol: str, tmp_path: Path) -> None:
     """Images half a grey level from the boundary, and steps so short that the start decides."""
+    identity = Preprocessing(crop=SIDE, resize=None, mean=(0, 0, 0), std=(1, 1, 1))
+    model = Classifier(Halfspace(), identity, ModelRecord("halfspace"))
     data = greys([127, 128] * 20, [0, 1] * 20)
     right: list[set[str]] = []
     for restarts in (1, 2, 5):
         settings = {"steps": 1, "rel_step": 0.01, "restarts": restarts}
         asked = ATTACKS["pgd"].condition(Fraction(16, 255), protocol, settings)
         out = tmp_path / f"{restarts}"
-        done = run(halfspace(), data, [clean(protocol), asked], out, batch_size=16)
+        done = run(model, data, [clean(protocol), asked], out, batch_size=16)
         rows = done.records()
         right.append(set(rows[(rows["condition"] != "clean") & (rows["rank"] == 0)]["image"]))
         row = table(done)["pgd@16/255"]

@@ -83,7 +83,9 @@ def test_halves_are_as_large_as_fits(tmp_path: Path) -> None:
 
 def test_an_image_that_never_fits_is_said_in_one_line(tmp_path: Path) -> None:
     hungry = model(Hungry(0, MemoryError()))
-    with pytest.raises(UserError, match=r"^hungry: memory ran out on a single image; use a smaller"):
+    with pytest.raises(
+        UserError, match=r"^hungry: memory ran out on a single image; use a smaller"
+    ):
         run(hungry, noise(5), CONDITIONS, tmp_path / "run", batch_size=4)
     assert not list((tmp_path / "run").rglob("*.parquet"))
 
