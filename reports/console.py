@@ -37,7 +37,7 @@ def _section(title: str, rows: pd.DataFrame) -> Table:
     table.add_column("condition", no_wrap=True)
     for name in SCORED:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("flags", no_wrap=True)
+    table.add_column("!", no_wrap=True)
     common = _common_flags(rows)
     for _, row in rows.iterrows():
         marks = "!" * len(_flags_of(row["flags"]) - common)

@@ -8,6 +8,7 @@ import torch
 
 hypothesis.settings.register_profile("no-clock", deadline=None)
 hypothesis.settings.load_profile("no-clock")
+torch.set_num_threads(1)  # more wait for each other where the machine has other work too
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 

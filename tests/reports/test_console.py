@@ -51,13 +51,12 @@ def test_a_row_holds_rounded_numbers_of_results(tmp_path: Path) -> None:
 
 
 def test_it_fits_on_a_terminal_of_80_columns(tmp_path: Path) -> None:
-    done = run(
-        halfspace(), greys([200] * 3, [1, 1, 0]), quick_conditions("clean", "pgd"), tmp_path / "run"
-    )
+    conditions = quick_conditions("clean", "fgsm", budgets=[Fraction(1, 510)])
+    done = run(halfspace(), greys([200] * 3, [1, 1, 1]), conditions, tmp_path / "run")
     text = shown(done, width=80)
     assert "…" not in text
     assert all(len(line) <= 80 for line in text.splitlines())
-    assert cells(text, "clean")[1] == "66.67"
+    assert cells(text, "fgsm@0.5/255")[1:4] == ["100.00", "43.9-100.0", "100.00"]
 
 
 def test_a_failed_condition_shows_no_number_and_says_why(tmp_path: Path) -> None:
