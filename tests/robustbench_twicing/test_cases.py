@@ -33,14 +33,18 @@ class Case:
         self.expect = expect
         self.checkpoint = folder.parent / "_common" / "two_colour_deit_tiny.pth"
 
-    def eval(self, *arguments: str, model: str = "", data: str = "val", status: int = 0) -> Rows:
+    def eval(self, *arguments: str, model: str = "", data: str = "val") -> Rows:
         """Evaluate the case's own checkpoint, or a model of its own."""
         out = self.folder / f"run{len(list(self.folder.glob('run*')))}"
-        command = ["eval", "--model", model or f"deit_tiny_patch16_224={self.checkpoint}"]
-        command += ["--data", str(self.folder / data), "--device", "cpu", "--out", str(out)]
-        assert main([*command, *arguments]) == status
+        assert self.status("--out", str(out), *arguments, model=model, data=data) == 0
         with (out / "results.csv").open(newline="") as file:
             return {row["condition"]: row for row in csv.DictReader(file)}
+
+    def status(self, *arguments: str, model: str = "", data: str = "val") -> int:
+        """Exit status of an evaluation."""
+        command = ["eval", "--model", model or f"deit_tiny_patch16_224={self.checkpoint}"]
+        command += ["--data", str(self.folder / data), "--device", "cpu"]
+        return main([*command, *arguments])
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +122,11 @@ def test_accuracy_is_no_mean_of_batch_means(build: Callable[[str], Case]) -> Non
     row = case.eval("--attacks", "clean", "--batch-size", str(case.expect["batch_size"]))["clean"]
     assert float(row["top1"]) == 100 * case.expect["clean_top1"]
     assert row["n_images"] == "11"
+
+
+@pytest.mark.slow
+def test_accuracy_is_the_same_for_any_batch_size(build: Callable[[str], Case]) -> None:
+    case = build("h08")
     model = load_model("deit_tiny_patch16_224", str(case.checkpoint))
     data = open_dataset(case.folder / "val")
     for batch_size in case.expect["same_value_for_batch_size"]:
@@ -179,3 +188,37 @@ def test_evaluation_leaves_mode_and_buffers_of_a_training_model(
     assert runs[0].equals(runs[1])
     assert all(torch.equal(each, before[name]) for name, each in model.network.named_buffers())
     assert all(module.training for module in model.modules())
+
+
+def test_a_flat_folder_is_refused_or_scored_with_its_labels(
+    build: Callable[[str], Case], capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = build("h07")
+    wanted = case.expect["with_label_file"]
+    labels = ("--labels", str(case.folder / "val_labels.csv"))
+    rows = case.eval("--attacks", "clean", *labels, data="imagenet/val")
+    assert float(rows["clean"]["top1"]) == 100 * wanted["clean_top1"]
+    assert rows["clean"]["n_images"] == str(wanted["n"])
+    capsys.readouterr()
+    out = ("--out", str(case.folder / "refused"))
+    assert case.status("--attacks", "clean", *out, data="imagenet/val") == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "flat folder" in line
+    assert "--labels FILE" in line
+
+
+def test_unreadable_images_stop_the_run_or_are_counted(
+    build: Callable[[str], Case], capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = build("h10")
+    capsys.readouterr()
+    assert case.status("--attacks", "clean", "--out", str(case.folder / "stopped")) == 1
+    *_, line = capsys.readouterr().err.splitlines()
+    assert "900_truncated.JPEG" in line
+    assert "truncated" in line.replace("900_truncated", "")
+    row = case.eval("--attacks", "clean", "--on-bad-image", "skip")["clean"]
+    assert float(row["top1"]) == 100 * case.expect["clean_top1_over_readable"]
+    assert (row["n_images"], row["n_skipped"]) == ("8", "3")
+    out = capsys.readouterr().out
+    for name in ("900_truncated.JPEG", "901_empty.JPEG", "902_not_an_image.JPEG"):
+        assert name in out.replace("\n", ""), name
