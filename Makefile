@@ -39,11 +39,12 @@ wheel: $(STAMP)  ## build the wheel, install it elsewhere, run that copy from an
 	cd / && $(INSTALLED) eval --model timm:test_vit=random:0 --data samples:imagenet --limit 2 \
 		--attacks clean,fgsm --eps 1/255 --out $(CURDIR)/build/run
 
-# cleverhans is a reference for tests and benchmarks only; its declared dependencies (TensorFlow
-# and others) are not used by its torch attacks, so it is installed without them.
+# For tests and benchmarks only, and without their declared dependencies, which are not used:
+# cleverhans (its torch attacks are the reference of protocol paper) and imagecorruptions-imaug
+# (it carries the frost photographs).
 $(STAMP): pyproject.toml
 	$(PYTHON) -c "import sys; sys.version_info >= (3, 11) or sys.exit('Python 3.11 or newer is needed: make PYTHON=python3.11 ...')"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .[dev]
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps cleverhans==4.0.0
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps cleverhans==4.0.0 imagecorruptions-imaug==1.1.5
 	touch $@

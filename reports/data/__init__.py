@@ -1,0 +1,1 @@
+"""Numbers of other works, with their sources."""

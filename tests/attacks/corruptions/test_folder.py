@@ -1,0 +1,149 @@
+"""Writing ImageNet-C's folder layout from a clean folder, and the command that does it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from attacks.corruptions import EXTRA, MAIN, corrupt, image_rng
+from attacks.corruptions.folder import OFFICIAL, RECORD, Recipe, named_corruptions, write_folder
+from robustbench_twicing.cli import main
+from robustbench_twicing.data import open_dataset
+from robustbench_twicing.errors import UserError
+
+QUICK = Recipe(("contrast", "gaussian_noise"), (1, 3))
+
+
+@pytest.fixture
+def photographs(tmp_path: Path) -> Path:
+    """Five noisy images in two wnid folders."""
+    rng = np.random.default_rng(0)
+    root = tmp_path / "clean"
+    for number in range(5):
+        folder = root / ("n01440764" if number % 2 else "n01443537")
+        folder.mkdir(parents=True, exist_ok=True)
+        pixels = rng.integers(0, 256, (270, 300, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"image{number}.png")
+    return root
+
+
+def files(root: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and path.name != RECORD
+    }
+
+
+def test_the_layout_and_the_pixels_are_those_of_the_benchmark(
+    photographs: Path, tmp_path: Path
+) -> None:
+    data = open_dataset(photographs)
+    assert list(write_folder(data, tmp_path / "c", QUICK)) == [4] * 5
+    written = files(tmp_path / "c")
+    assert len(written) == 5 * 4
+    index = data.ids.index("n01443537/image2.png")
+    clean = data.pixels(index, OFFICIAL)
+    wanted = corrupt(
+        clean, "gaussian_noise", 3, image_rng(0, "gaussian_noise", 3, "n01443537/image2.png")
+    )
+    with Image.open(tmp_path / "c/gaussian_noise/3/n01443537/image2.JPEG") as found:
+        assert found.format == "JPEG"
+        assert np.array_equal(np.asarray(found), wanted)
+
+
+def test_without_the_second_jpeg_the_pixels_are_kept_as_they_are(
+    photographs: Path, tmp_path: Path
+) -> None:
+    data = open_dataset(photographs)
+    list(write_folder(data, tmp_path / "c", Recipe(("contrast",), (5,), jpeg=False)))
+    clean = data.pixels(0, OFFICIAL)
+    rng = image_rng(0, "contrast", 5, data.ids[0])
+    with Image.open(tmp_path / "c/contrast/5" / data.ids[0]) as found:
+        assert np.array_equal(
+            np.asarray(found), corrupt(clean, "contrast", 5, rng, jpeg_quality=None)
+        )
+
+
+def test_a_stopped_run_is_continued_and_workers_change_nothing(
+    photographs: Path, tmp_path: Path
+) -> None:
+    data = open_dataset(photographs)
+    whole = tmp_path / "whole"
+    list(write_folder(data, whole, QUICK))
+    stopped = tmp_path / "stopped"
+    steps = write_folder(data, stopped, QUICK)
+    next(steps)
+    next(steps)
+    (stopped / "contrast/1/n01440764/image1.JPEG").unlink()
+    assert sum(write_folder(data, stopped, QUICK, workers=2)) == 5 * 4 - 2 * 4 + 1
+    assert files(stopped) == files(whole)
+
+
+def test_more_corruptions_can_be_added_but_not_another_recipe(
+    photographs: Path, tmp_path: Path
+) -> None:
+    data = open_dataset(photographs)
+    out = tmp_path / "c"
+    list(write_folder(data, out, QUICK))
+    assert sum(write_folder(data, out, Recipe(("contrast", "fog"), (1,)))) == 5
+    for recipe in (Recipe(("contrast",), seed=1), Recipe(("contrast",), jpeg=False)):
+        with pytest.raises(UserError, match=r"was made with (seed|jpeg)"):
+            list(write_folder(data, out, recipe))
+    with pytest.raises(UserError, match="was made with fingerprint"):
+        list(write_folder(open_dataset(photographs, limit=3), out, QUICK))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("x")
+    with pytest.raises(UserError, match="not empty"):
+        list(write_folder(data, tmp_path / "mine", QUICK))
+
+
+def test_two_images_of_one_name_are_refused(photographs: Path, tmp_path: Path) -> None:
+    folder = photographs / "n01443537"
+    (folder / "image0.bmp").write_bytes((folder / "image0.png").read_bytes())
+    with pytest.raises(UserError, match=r"two images would be written as n01443537/image0\.JPEG"):
+        list(write_folder(open_dataset(photographs), tmp_path / "c", QUICK))
+
+
+def test_groups_of_names() -> None:
+    assert named_corruptions("main") == tuple(MAIN)
+    assert named_corruptions("all") == (*MAIN, *EXTRA)
+    assert named_corruptions("fog, extra,fog") == ("fog", *EXTRA)
+    with pytest.raises(UserError, match="Did you mean 'fog'"):
+        named_corruptions("fogg")
+
+
+def test_what_was_written_can_be_evaluated(
+    photographs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "c"
+    command = ["corrupt", "--data", str(photographs), "--out", str(out)]
+    assert main([*command, "--corruptions", "contrast", "--severities", "2"]) == 0
+    assert "5 files written, 0 were there" in capsys.readouterr().out
+    assert main([*command, "--corruptions", "contrast", "--severities", "2"]) == 0
+    assert "0 files written, 5 were there" in capsys.readouterr().out
+    assert open_dataset(out / "contrast/2").labels == open_dataset(photographs).labels
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--corruptions", "rain"], "no corruption is called 'rain'"),
+        (["--severities", "0,6"], "--severities '0,6' is not a list of 1 to 5"),
+        (["--imagenet-c-jpeg", "90"], "it is 85 or none"),
+        (["--frost-dir", "nowhere", "--corruptions", "frost"], "nowhere"),
+    ],
+)
+def test_mistakes_are_one_line(
+    arguments: list[str],
+    message: str,
+    photographs: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out = tmp_path / "c"
+    assert main(["corrupt", "--data", str(photographs), "--out", str(out), *arguments]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+    assert not out.exists()
