@@ -13,11 +13,11 @@ __all__ = ["Agreement", "Setting", "spsa_on_linear", "verify"]
 def verify(setting: Setting) -> Iterator[Agreement]:
     """Compare FGSM, PGD and SPSA with torchattacks, foolbox and cleverhans.
 
-    PGD is compared step by step: the start, then from every iterate of the library the own next
-    step with the library's. (After 20 steps of their own two runs of one algorithm are apart,
-    because the rounding of one step turns signs in the next.) The libraries draw their start from
-    the global generator, the own attack from a generator with the same seed. SPSA is compared in
-    float64, for Adam blows up the rounding of small gradients.
+    PGD is compared step by step: the start, the first step, then from every iterate of the library
+    the own next step with the library's. (After 20 steps of their own two runs of one algorithm
+    are apart, because the rounding of one step turns signs in the next.) The libraries draw their
+    start from the global generator, the own attack from a generator with the same seed. SPSA is
+    compared in float64, for Adam blows up the rounding of small gradients.
     """
     yield from against_torchattacks_and_foolbox(setting)
     yield from against_cleverhans(setting)

@@ -11,7 +11,7 @@ from robustbench_twicing.protocols import PROTOCOLS
 from robustbench_twicing.threat import ThreatModel, ball, unit
 
 from ..attacked_label import attacked_label
-from ..pgd import REL_STEP, climb, start
+from ..pgd import REL_STEP, climb, pgd
 
 CLOSE = 1e-6
 """Difference of two pixels, in their own units, that rounding explains."""
@@ -69,14 +69,20 @@ def compare(attack: str, reference: str, own: Tensor, other: Any) -> Agreement:
 def own_steps(
     setting: Setting, theirs: Sequence[Tensor], threat: ThreatModel
 ) -> tuple[Tensor, Tensor]:
-    """Own start and own steps from every iterate, and what the library has in their place."""
+    """Own iterates, and what the library has in their place (steps + 1, N, 3, H, W).
+
+    The start and the first step are the own attack's; every further step is taken from the
+    library's iterate.
+    """
     model, x, y, eps, seed = setting
     target = attacked_label(model, x, y, threat)
     bounds = ball(x, eps, threat, std_of(model))
     length = REL_STEP * eps * unit(x, threat, std_of(model))
-    generator = torch.Generator(x.device).manual_seed(seed)
-    own = [start(model, x, eps, threat, generator)]
+    own = []
+    for steps in (0, 1):
+        generator = torch.Generator(x.device).manual_seed(seed)
+        own.append(pgd(model, x, y, eps=eps, threat=threat, steps=steps, generator=generator))
     own += [
-        climb(model, iterate, target, bounds, length=length, steps=1) for iterate in theirs[:-1]
+        climb(model, iterate, target, bounds, length=length, steps=1) for iterate in theirs[1:-1]
     ]
-    return torch.stack(own), torch.stack(list(theirs))
+    return torch.stack(own[: len(theirs)]), torch.stack(list(theirs))

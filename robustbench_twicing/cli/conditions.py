@@ -145,6 +145,7 @@ def _typed(spec: "AttackSpec", name: str, text: str) -> Any:
     except ValueError:
         kind = "a whole number" if isinstance(default, int) else "a number"
         raise UserError(f"{spec.name}.{name}={text} is not {kind}, like {default}") from None
-    if not (1 if isinstance(default, int) else 0) <= value < float("inf"):
+    least = min(1 if isinstance(default, int) else 0, default)
+    if not least <= value < float("inf"):
         raise UserError(f"{spec.name}.{name}={text} is too small, or not finite")
     return value

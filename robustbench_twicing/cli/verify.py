@@ -68,7 +68,8 @@ def run(options: EvalOptions) -> int:
         console.print(_table(f"{label}, {len(x)} images, eps {budget * 255:g}/255", rows))
     console.print(
         "share: of pixels more than 1e-6 apart; up to 1 in 10,000 may be, where a gradient next to "
-        "zero has another sign. pgd: the start, and every step from the library's own iterates."
+        "zero has another sign. pgd: the start, the first step, and every further step from the "
+        "library's own iterate."
     )
     return ERROR_ROWS if any(row.agrees is False for row in found) else DONE
 
