@@ -43,10 +43,10 @@ def _section(title: str, rows: pd.DataFrame) -> Table:
         marks = "!" * len(_flags_of(row["flags"]) - common)
         if row["status"] != "ok":
             images = f"{row['n_images']} images"
-            table.add_row(row["condition"], str(row["status"]), images, "", "", "", marks)
+            table.add_row(escape(row["condition"]), str(row["status"]), images, "", "", "", marks)
             continue
         table.add_row(
-            row["condition"],
+            escape(row["condition"]),
             f"{row['top1']:.2f}",
             f"{row['top1_ci_low']:.1f}-{row['top1_ci_high']:.1f}",
             f"{row['top5']:.2f}",
@@ -66,7 +66,7 @@ def _side_by_side(title: str, rows: pd.DataFrame) -> Table:
         table.add_column(protocol, justify="right")
         table.add_column("allows/255", justify="right")
     for condition, same in rows.groupby("condition", sort=False):
-        cells = [str(condition)]
+        cells = [escape(str(condition))]
         for protocol in protocols:
             found = same[same["protocol"] == protocol]
             scored = found[found["status"] == "ok"]

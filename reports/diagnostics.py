@@ -64,7 +64,8 @@ def _loss_not_higher(one: Scored) -> Iterator[str]:
 
 
 def _unbroken(one: Scored) -> Iterator[str]:
-    if one.is_white_box() and one.eps >= LARGE_BUDGET and one.right > STILL_RIGHT * len(one.rows):
+    large = one.eps >= LARGE_BUDGET and one.condition["threat"]["space"] == "pixel"
+    if one.is_white_box() and large and one.right > STILL_RIGHT * len(one.rows):
         yield "unbroken-at-large-budget"
 
 
@@ -128,7 +129,7 @@ def _at(eps: Fraction, others: Sequence[Scored]) -> list[Scored]:
 
 def _beaten(one: Scored, others: Sequence[Scored], by: Callable[[str], bool]) -> bool:
     rivals = [other for other in _at(one.eps, others) if by(other.condition["attack"])]
-    return any(rival.right < one.right for rival in rivals)
+    return any(one.right - rival.right >= ROUNDING_SHARE * len(one.rows) for rival in rivals)
 
 
 def _percent(share: float) -> str:

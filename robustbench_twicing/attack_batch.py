@@ -49,7 +49,7 @@ class AttackBatch:
         self.precision = precision
         self._keep_graph = keep_graph = keep_graph and precision == torch.float32
         self._gradients: dict[str, Tensor] = {}
-        self._untouched = x.clone()
+        self._untouched = x.clone(), y.clone()
         self._leaf = x.detach().clone().requires_grad_() if keep_graph else x
 
     @cached_property
@@ -73,14 +73,18 @@ class AttackBatch:
             yield
 
     def check_untouched(self) -> None:
-        """Refuse an attack that changed the clean images; they are put right again.
+        """Refuse an attack that changed the clean images or labels; they are put right again.
 
         Raises:
-            BrokenAttackError: the images are not what they were.
+            BrokenAttackError: they are not what they were.
         """
-        if not torch.equal(self.x, self._untouched):
-            self.x = self._untouched.clone()
+        x, y = self._untouched
+        if not torch.equal(self.x, x):
+            self.x = x.clone()
             raise BrokenAttackError("changed the clean images in place")
+        if not torch.equal(self.y, y):
+            self.y = y.clone()
+            raise BrokenAttackError("changed the labels in place")
 
     def target(self, threat: ThreatModel) -> Tensor:
         """Class indices (N,) that the attack moves away from."""

@@ -3,16 +3,18 @@
 import logging
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from .attack_batch import AttackBatch
 from .classifier import std_of
 from .conditions import Condition, Sweep
 from .cost import CostMeter
 from .environment import is_out_of_memory
+from .errors import ModelChangedError
 from .rows import Outcome
 from .scoring import Scores, linf, score
 from .threat import check_adversarial
@@ -67,6 +69,8 @@ def _attack_and_score(
             scores = score(attacked.model(x_adv), attacked.y)
             rounded = score(attacked.model(round_to_8_bits(x_adv)), attacked.y)
         outcome = Outcome(scores, linf(attacked.x, x_adv), rounded.rank)
+    except ModelChangedError:
+        raise
     except StopIteration:
         return Outcome(None, None, message="the attack stopped before this budget")
     except Exception as error:
@@ -91,9 +95,20 @@ def round_to_8_bits(x_adv: Tensor) -> Tensor:
 
 def _next(sweep: Iterator[Tensor], attacked: AttackBatch) -> Tensor:
     """What the attack made, with model and clean images as they were before it."""
+    before = _versions(attacked.model)
     try:
         with attacked.attacking():
             return next(sweep)
     finally:
         attacked.model.eval()
+        if _versions(attacked.model) != before:
+            raise ModelChangedError(
+                "an attack changed the weights or buffers of the model, so that no number after it "
+                "could be trusted; what was finished is kept; leave that attack out"
+            )
         attacked.check_untouched()
+
+
+def _versions(model: nn.Module) -> list[int]:
+    """How often each tensor of the model was written to."""
+    return [tensor._version for tensor in chain(model.parameters(), model.buffers())]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any, Protocol
 
 from torch import Tensor
@@ -145,7 +146,33 @@ def _from_function(name: str, attack: AttackFunction | Condition | None) -> Cond
     if not at or not kind:
         raise UserError(f"condition {name!r} names no budget; write it like myattack@4/255")
     eps = parse_budget(budget)
-    return Condition(condition_id(kind, eps), kind, eps, sweep=_Single(attack), white_box=True)
+    return Condition(
+        condition_id(kind, eps),
+        kind,
+        eps,
+        settings=_describe(name, attack, eps),
+        sweep=_Single(attack),
+        white_box=True,
+    )
+
+
+def _describe(name: str, attack: AttackFunction, eps: Fraction) -> dict[str, Any]:
+    """The function's name and the plain constants bound to it, for the record.
+
+    Raises:
+        UserError: it is bound to another budget than the id says.
+    """
+    function = attack.func if isinstance(attack, partial) else attack
+    bound = dict(attack.keywords) if isinstance(attack, partial) else {}
+    own = bound.pop("eps", None)
+    if isinstance(own, (int, float)) and abs(own - float(eps)) > 1e-9:
+        raise UserError(
+            f"condition {name!r} is bound to eps={own:g}, which is {own * 255:g}/255; "
+            "id and function must say the same budget"
+        )
+    named = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', '')}"
+    constants = {key: each for key, each in bound.items() if isinstance(each, (int, float, str))}
+    return {"function": named, **constants}
 
 
 @dataclass(frozen=True)
@@ -163,5 +190,5 @@ class _Single:
         settings: Mapping[str, Any],
     ) -> Iterator[Tensor]:
         for eps in budgets:
-            generator = batch.generators("function", settings, eps)
+            generator = batch.generators("function", {}, eps)
             yield self.attack(batch.model, batch.x, batch.y, generator=generator)

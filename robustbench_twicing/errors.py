@@ -8,6 +8,10 @@ class UserError(Exception):
     """
 
 
+class ModelChangedError(UserError):
+    """An attack changed the model: nothing that is computed with it afterwards can be trusted."""
+
+
 class BrokenAttackError(Exception):
     """An attack returned something that must not be scored (NaN, outside its ball, a wrong shape).
 

@@ -94,6 +94,13 @@ class _Made:
     notes: tuple[str, ...]
     sizes: Mapping[str, Any] = field(default_factory=dict)
     takes_pixels: bool = False
+    code_sha256: str = ""
+
+    def facts(self, classes: Sequence[int] | None) -> dict[str, Any]:
+        """What a run must have in common to be continued."""
+        chosen = None if classes is None else list(classes)
+        own = {"takes_pixels": self.takes_pixels, "code_sha256": self.code_sha256}
+        return {"sizes": dict(self.sizes), "classes": chosen, **own}
 
 
 def _table_model(
@@ -144,7 +151,8 @@ def _user_model(
     )
     if checkpoint is not None:
         given = give_weights(lambda: user.network, checkpoint, name, spec=None, weights=weights)
-    return _Made(name, "user", given, preprocessing, tuple(notes), takes_pixels=normalize is None)
+    source = user.file_sha256
+    return _Made(name, "user", given, preprocessing, tuple(notes), {}, normalize is None, source)
 
 
 def _preprocessing(
@@ -205,7 +213,7 @@ def _classifier(made: _Made, classes: Sequence[int] | None) -> Classifier:
         weights_sha256=given.weights_sha256,
         notes=tuple(notes),
         flags=given.flags,
-        details={**given.details, "parameters": parameters, "sizes": dict(made.sizes)},
+        details={**given.details, "parameters": parameters, **made.facts(classes)},
     )
     return Classifier(
         given.network, made.preprocessing, record, classes=classes, normalize=not made.takes_pixels

@@ -25,6 +25,7 @@ def make_conditions(options: EvalOptions) -> "list[Condition]":
     from ..suites import load_suite
 
     suite = load_suite(options.suite)
+    _check_data_only(suite, options.suite)
     if options.protocol is not None:
         PROTOCOLS[options.protocol]  # explains an unknown name
     items = _items(suite, options)
@@ -52,7 +53,10 @@ def _items(suite: "Suite", options: EvalOptions) -> "Sequence[SuiteItem]":
     else:
         names = [name.strip() for name in options.attacks.split(",")]
         items = [
-            SuiteItem(attack=name, eps=() if name == CLEAN else suite.budgets(name))
+            SuiteItem(
+                attack=name, eps=() if name == CLEAN else suite.budgets(name), protocol=protocol
+            )
+            for protocol in dict.fromkeys(item.protocol for item in suite.conditions)
             for name in names
         ]
     return [
@@ -61,6 +65,17 @@ def _items(suite: "Suite", options: EvalOptions) -> "Sequence[SuiteItem]":
         else item.model_copy(update={"eps": budgets})
         for item in items
     ]
+
+
+def _check_data_only(suite: "Suite", name: str) -> None:
+    """A suite file is data: code runs only where the command line names it."""
+    for item in suite.conditions:
+        library, colon, _ = item.attack.partition(":")
+        if colon and library not in ("torchattacks", "foolbox"):
+            raise UserError(
+                f"suite {name} names code, {item.attack}; name it with --attacks, since a suite "
+                "file never runs code"
+            )
 
 
 def _check_protocol(suite: "Suite", items: "Sequence[SuiteItem]", options: EvalOptions) -> None:

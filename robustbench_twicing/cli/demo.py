@@ -12,6 +12,7 @@ from .options import EvalOptions
 MODEL = "timm:test_vit"
 CHECKPOINT = "random:0"
 DATA = "samples:imagenet"
+DEMO_FILES = {"run.json", "sessions", "parts", "results.csv"}
 
 
 def register(app: typer.Typer) -> None:
@@ -52,7 +53,11 @@ def _remove_earlier_demo(out: Path) -> None:
     """Never anything but an earlier demo."""
     from ..records import RunFolder
 
-    models = [each.record["model"] for each in RunFolder.open(out).manifest.evaluations]
-    if models != [MODEL]:
-        raise UserError(f"{out} is a run of {', '.join(models)}; use another --out")
+    made_of = [
+        (each.record["model"], each.record["checkpoint"], each.dataset["name"])
+        for each in RunFolder.open(out).manifest.evaluations
+    ]
+    strange = {path.name for path in out.iterdir()} - DEMO_FILES
+    if made_of != [(MODEL, CHECKPOINT, DATA)] or strange:
+        raise UserError(f"{out} is not what an earlier demo left behind; use another --out")
     shutil.rmtree(out)

@@ -52,13 +52,13 @@ def run(options: EvalOptions) -> None:
         )
         for condition in request.conditions:
             if condition.passes is None:
-                table.add_row(condition.id, "?", "?", "?")
+                table.add_row(escape(condition.id), "?", "?", "?")
                 unknown.append(condition.id)
                 continue
             forward, backward = (count * images for count in condition.passes)
             seconds = forward * speed.forward + backward * speed.backward
             total += seconds
-            table.add_row(condition.id, f"{forward:,}", f"{backward:,}", duration(seconds))
+            table.add_row(escape(condition.id), f"{forward:,}", f"{backward:,}", duration(seconds))
         console.print(table)
         console.print(
             f"Basis: one forward pass {1000 * speed.forward:.1f} ms and one backward pass "

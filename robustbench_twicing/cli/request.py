@@ -121,12 +121,14 @@ def load_models(options: EvalOptions) -> "dict[str, Classifier]":
     for asked in options.model:
         name, _, own = asked.partition("=")
         checkpoint = own or options.checkpoint
+        if is_user_code(name):
+            _check_user_code(options, checkpoint)
         if own and options.checkpoint:
             raise UserError(f"--model {asked} names a checkpoint, and --checkpoint another one")
         loaded.append(
             load_model(
                 name,
-                None if is_user_code(name) and not own else checkpoint,
+                checkpoint,
                 weights=cast(Any, options.weights),
                 num_classes=options.num_classes,
                 arch_override=options.arch_override,
@@ -140,6 +142,19 @@ def load_models(options: EvalOptions) -> "dict[str, Classifier]":
             )
         )
     return dict(zip(_labels(options.label, loaded), loaded, strict=True))
+
+
+def _check_user_code(options: EvalOptions, checkpoint: str | None) -> None:
+    """Own code builds its own network; options about that are refused, not ignored."""
+    unused = {
+        "--num-classes": options.num_classes is not None,
+        "--attention": options.attention != "auto",
+        "--arch-override": options.arch_override,
+        "--weights": options.weights != "auto" and checkpoint is None,
+    }
+    for option, given in unused.items():
+        if given:
+            raise UserError(f"{option} does nothing for a model of your own code; leave it out")
 
 
 def _labels(asked: Sequence[str], models: "Sequence[Classifier]") -> list[str]:

@@ -1,9 +1,12 @@
 """Files that are either there in full or not there at all."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
+
+from ..errors import UserError
 
 ENDING = ".tmp"
 
@@ -14,15 +17,45 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     Args:
         path: the final name; replaced if it exists.
         write: writes the content to the path it is given.
+
+    Raises:
+        UserError: the disk is full, the folder cannot be written to, ...
     """
+    with _written(path, write) as temporary:
+        temporary.replace(path)
+
+
+def write_once(path: Path, write: Callable[[Path], None]) -> bool:
+    """As `write_atomically`, but only the first of several writers succeeds.
+
+    Returns:
+        Whether this one was the first; otherwise the file is left as it is.
+    """
+    with _written(path, write) as temporary:
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+    return True
+
+
+@contextmanager
+def _written(path: Path, write: Callable[[Path], None]) -> Iterator[Path]:
+    """The content under a temporary name, on disk; the caller gives it its final name."""
     temporary = path.with_name(f".{path.name}.{token_hex(8)}{ENDING}")
     try:
-        write(temporary)
-        _fsync(temporary)
-        temporary.replace(path)
-        _fsync(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            write(temporary)
+            _fsync(temporary)
+            yield temporary
+            _fsync(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written: {error.strerror or error}; what was finished before is kept"
+        ) from error
 
 
 def _fsync(path: Path) -> None:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from ..cost import Cost
 from ..errors import UserError
-from .atomic import is_left_over, write_atomically
+from .atomic import is_left_over, write_atomically, write_once
 from .manifest import Evaluation, Manifest, first_difference
 from .schema import RECORD_SCHEMA, SCHEMA_VERSION, check_version
 
@@ -76,10 +76,10 @@ class RunFolder:
         Raises:
             UserError: the folder holds something else, or a run with other settings (named).
         """
-        asked = json.loads(json.dumps(manifest.as_dict()))
+        asked = _comparable(manifest)
         if (path / "run.json").exists():
             found = cls.open(path)
-            difference = first_difference(json.loads(json.dumps(found.manifest.as_dict())), asked)
+            difference = first_difference(_comparable(found.manifest), asked)
             if difference:
                 raise UserError(
                     f"{path} was made with other settings ({difference}); use another --out"
@@ -91,15 +91,15 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"{path} cannot be made: {error}; use another --out") from error
-        text = json.dumps(asked, indent=1, ensure_ascii=False)
-        write_atomically(path / "run.json", lambda file: _write_text(file, text))
+        text = json.dumps(manifest.as_dict(), indent=1, ensure_ascii=False)
+        if not write_once(path / "run.json", lambda file: _write_text(file, text)):
+            return cls.create_or_continue(path, manifest)  # another process was first
         return cls(path, manifest)
 
     def add_session(self, environment: dict[str, Any]) -> None:
         """Note the machine and versions of a process that works on this run."""
         text = json.dumps(environment, indent=1, ensure_ascii=False)
         folder = self.path / "sessions"
-        folder.mkdir(exist_ok=True)
         # Containers number their processes alike, so time and process are not unique.
         name = f"{environment['started'].replace(':', '')}-{token_hex(4)}.json"
         write_atomically(folder / name, lambda file: _write_text(file, text))
@@ -132,6 +132,7 @@ class RunFolder:
         """Write one part: it is there in full or not at all."""
         meta = {
             "schema": SCHEMA_VERSION,
+            "belongs_to": self._belongs_to(evaluation, part),
             "costs": {name: asdict(cost) for name, cost in content.costs.items()},
             "flags": content.flags,
         }
@@ -139,8 +140,12 @@ class RunFolder:
         text = json.dumps(meta)
         table = table.replace_schema_metadata({_META: text, _META_HASH: _digest(text)})
         path = self.part_path(evaluation, part)
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda file: pq.write_table(table, file, write_page_checksum=True))
+
+    def _belongs_to(self, evaluation: Evaluation, part: int) -> str:
+        """What a part is of: this manifest, this model and data set, this range of images."""
+        about = [_comparable(self.manifest), evaluation.label, evaluation.dataset["name"], part]
+        return _digest(json.dumps(about, sort_keys=True))
 
     def records(self, evaluation: Evaluation) -> "Records":
         """The records of an evaluation so far, in order of image, with costs and flags.
@@ -153,6 +158,11 @@ class RunFolder:
             path = self.part_path(evaluation, part)
             if path.exists():
                 table, meta = _read_part(path)
+                if meta.get("belongs_to") != self._belongs_to(evaluation, part):
+                    raise UserError(
+                        f"{path} belongs to another run, model, data set or range of images; "
+                        "delete it and run eval again"
+                    )
                 tables.append(table)
                 flags.update(dict.fromkeys(meta["flags"]))
                 for name, cost in meta["costs"].items():
@@ -166,6 +176,16 @@ class RunFolder:
                 f"for {evaluation.label}"
             )
         return Records(frame, costs, tuple(flags))
+
+
+def _comparable(manifest: Manifest) -> dict[str, Any]:
+    """What must be equal for a run to be continued.
+
+    Not what to do with images that cannot be read: that changes no finished part.
+    """
+    values: dict[str, Any] = json.loads(json.dumps(manifest.as_dict()))
+    del values["on_bad_image"]
+    return values
 
 
 class Records(NamedTuple):

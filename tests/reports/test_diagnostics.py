@@ -33,7 +33,12 @@ def scored(
         "clean_loss": clean_loss,
     }
     white = attack in ("fgsm", "pgd") if white_box is None else white_box
-    condition = {"attack": attack, "eps": str(Fraction(levels, 255)), "white_box": white}
+    condition = {
+        "attack": attack,
+        "eps": str(Fraction(levels, 255)),
+        "threat": {"space": "pixel"},
+        "white_box": white,
+    }
     return Scored(condition, pd.DataFrame(rows))
 
 

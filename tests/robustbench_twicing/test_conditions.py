@@ -105,13 +105,13 @@ def test_a_function_is_called_with_a_generator_per_image() -> None:
         seen.update(model=model, x=x, y=y, generator=generator, eps=eps)
         return x + eps
 
-    (condition,) = from_functions({"mine@1/255": partial(spy, eps=0.25)})
+    (condition,) = from_functions({"mine@1/255": partial(spy, eps=1 / 255)})
     model, x, y = Linear(), torch.zeros(2, 3, 8, 8), torch.tensor([0, 1])
     batch = AttackBatch(model, x, y, images=["a", "b"], seed=3)
     assert condition.sweep is not None
     made = list(condition.sweep(batch, [condition.eps], threat=PIXEL, settings={}))
     assert len(made) == 1
-    assert torch.equal(made[0], x + 0.25)
+    assert torch.equal(made[0], x + 1 / 255)
     assert seen["model"] is model
     assert seen["x"] is x
     assert seen["y"] is y

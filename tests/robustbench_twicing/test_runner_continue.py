@@ -127,7 +127,6 @@ def test_another_batch_size_gives_the_same_but_for_rounding(
     [
         ({"seed": 1}, "seed: 0 there, 1 asked for"),
         ({"batch_size": 4}, "batch_size: 3 there, 4 asked for"),
-        ({"on_bad_image": "skip"}, "on_bad_image: 'stop' there, 'skip' asked for"),
     ],
 )
 def test_other_options_are_refused_by_name(options: dict[str, Any], named: str, whole: Run) -> None:

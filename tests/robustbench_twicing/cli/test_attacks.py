@@ -62,5 +62,5 @@ def test_the_demo_never_removes_another_run(
 ) -> None:
     run(convnet(), noise(3), [clean()], tmp_path / "mine")
     assert main(["demo", "--out", str(tmp_path / "mine")]) == 1
-    assert "is a run of convnet; use another --out" in capsys.readouterr().err
+    assert "is not what an earlier demo left behind; use another --out" in capsys.readouterr().err
     assert list((tmp_path / "mine").rglob("*.parquet"))
