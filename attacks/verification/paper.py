@@ -11,6 +11,7 @@ from torch import Tensor
 
 from robustbench_twicing.classifier import Classifier, Normalize
 
+from ..attacked_label import attacked_label
 from ..fgsm import fgsm
 from ..libraries.random_state import seeded_globally
 from ..pgd import REL_STEP, STEPS
@@ -68,6 +69,11 @@ def _spsa_paper(setting: Setting, layer: Normalize) -> Agreement:
 
     double = deepcopy(setting.model).double()
     x, y = setting.x[:SPSA_IMAGES].double(), setting.y[:SPSA_IMAGES]
+    try:
+        attacked_label(double, x, y, PAPER)
+    except RuntimeError:
+        why = "the network does not run in float64"
+        return Agreement("spsa, paper", "cleverhans.spsa", None, None, None, why)
     z = (x - layer.mean.double()) / layer.std.double()
     own = spsa(
         double,
