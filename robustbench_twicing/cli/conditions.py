@@ -52,11 +52,13 @@ def _items(suite: "Suite", options: EvalOptions) -> "Sequence[SuiteItem]":
         items = list(suite.conditions)
     else:
         names = [name.strip() for name in options.attacks.split(",")]
+        own = dict.fromkeys(item.protocol for item in suite.conditions)
+        protocols = list(own) if options.protocol is None else [None]
         items = [
             SuiteItem(
                 attack=name, eps=() if name == CLEAN else suite.budgets(name), protocol=protocol
             )
-            for protocol in dict.fromkeys(item.protocol for item in suite.conditions)
+            for protocol in protocols
             for name in names
         ]
     return [

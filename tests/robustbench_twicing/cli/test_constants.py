@@ -136,6 +136,8 @@ def test_a_condition_with_a_protocol_of_its_own_contradicts_another(tmp_path: Pa
         EvalOptions(suite=str(path), protocol="paper", attacks="pgd", eps="1/255")
     )
     assert free.key == "paper:pgd@1/255"
+    both = make_conditions(EvalOptions(suite="protocols", attacks="fgsm", eps="1/255"))
+    assert [each.key for each in both] == ["pixel:fgsm@1/255", "paper:fgsm@1/255"]
 
 
 def test_an_attack_that_cannot_follow_protocol_paper_says_so() -> None:
