@@ -15,6 +15,7 @@ from .status import DONE, ERROR_ROWS, INCOMPLETE
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..progress import Report, Step
     from ..records import RunFolder
     from .request import Request
 
@@ -39,7 +40,6 @@ def run(options: EvalOptions) -> int:
     request = make_request(options)
     out = Path(options.out) if options.out else default_out(next(iter(request.models)))
     images, units = _work(request)
-    sys.stderr.write(f"run folder: {out}\n")
     with show_progress(images, units) as report:
         done = evaluate_models(
             request.models,
@@ -47,10 +47,24 @@ def run(options: EvalOptions) -> int:
             request.conditions,
             out=out,
             options=request.options,
-            report=report,
+            report=_announce(out, report),
         )
     path = write_results(done.folder)
     return show_results(done.folder, path, share=request.options.shard)
+
+
+def _announce(out: Path, report: "Report") -> "Report":
+    """Name the run folder once work is done in it; a mistake found before that stays one line."""
+    said = False
+
+    def told(step: "Step") -> None:
+        nonlocal said
+        if not (said or step.resumed):
+            sys.stderr.write(f"run folder: {out}\n")
+            said = True
+        report(step)
+
+    return told
 
 
 def show_results(folder: "RunFolder", path: Path, *, share: tuple[int, int] = (1, 1)) -> int:
