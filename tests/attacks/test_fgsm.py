@@ -61,6 +61,12 @@ def test_a_normalised_budget_moves_each_channel_by_its_std() -> None:
     assert torch.allclose(moved, (EPS * std).expand_as(x), atol=1e-7)
 
 
+def test_a_std_above_1_is_a_longer_step() -> None:
+    x, std = torch.full((1, 3, 8, 8), 0.5), torch.tensor([0.5, 1.0, 2.0])
+    moved = step(x, torch.ones_like(x), EPS, PAPER, std) - x
+    assert torch.allclose(moved, (EPS * std).view(3, 1, 1).expand_as(x), atol=1e-7)
+
+
 def test_where_there_is_no_gradient_nothing_moves() -> None:
     x = torch.full((1, 3, 8, 8), 0.5)
     gradient = torch.zeros_like(x)

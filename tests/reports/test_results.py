@@ -206,6 +206,11 @@ def test_only_a_whole_condition_without_failures_has_an_accuracy(
         assert all(pd.isna(row[name]) for name in ACCURACIES)
 
 
+def test_rank_4_is_the_last_of_the_top_5(tmp_path: Path) -> None:
+    row = ranks([(0, "ok"), (4, "ok"), (5, "ok"), (4, "ok")], tmp_path)
+    assert (row["top1"], row["top5"]) == (25, 75)
+
+
 def test_marks_of_model_and_data_stay_on_every_row(tmp_path: Path) -> None:
     model = convnet()
     model.record = replace(model.record, flags=("random-weights",))

@@ -133,6 +133,14 @@ def test_a_broken_attack_ends_with_status_3_and_an_empty_row(
     assert main(["report", str(site.root / "run"), "--format", "csv"]) == 3
 
 
+def test_a_share_with_a_broken_attack_ends_with_status_3(site: Site) -> None:
+    code = site.root / "attacks_of_mine.py"
+    code.write_text("def far(model, x, y, *, eps, generator=None):\n    return x + 2 * eps\n")
+    arguments = ("--attacks", f"{code}:far", "--eps", "4/255")
+    assert site.eval(*arguments, "--shard", "1/2") == 3
+    assert site.eval(*arguments, "--shard", "2/2") == 3
+
+
 @pytest.fixture
 def damaged(site: Site) -> Path:
     path = site.data / sorted(site.data.iterdir())[0].name / "07.png"

@@ -41,6 +41,17 @@ def test_passes_are_those_that_eval_counts(site: Site, capsys: pytest.CaptureFix
     assert "In all about 0:" in out
 
 
+def test_times_are_passes_at_their_speed(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("robustbench_twicing.cli.plan.measure_speed", lambda *_: Speed(1.0, 10.0))
+    assert plan(site, "--attacks", "clean,fgsm", "--eps", "1/255") == 0
+    out = capsys.readouterr().out
+    assert "0:11" in out
+    assert "2:12" in out, "eleven images: 22 seconds forward and 110 backward"
+    assert "In all about 2:23" in out
+
+
 def test_large_numbers_are_grouped(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     assert plan(site, "--attacks", "spsa", "--eps", "1/255") == 0
     forward = 11 * (2 * 128 * 40 + SCORING_PASSES)
