@@ -12,7 +12,7 @@ from attacks import ATTACKS, spsa
 from attacks.spsa import spsa_sweep
 from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.conditions import clean
-from robustbench_twicing.threat import ThreatModel
+from robustbench_twicing.threat import PIXEL, ThreatModel
 from tests import tiny
 from tests.tiny import convnet
 
@@ -42,12 +42,18 @@ def test_no_more_images_than_the_chunk_are_evaluated_at_a_time() -> None:
     assert sum(sizes) == 2 * 2 * 7 * 4
 
 
-def test_an_early_exit_keeps_the_first_iterate_that_fools() -> None:
+@THREATS
+def test_an_early_exit_keeps_the_first_iterate_that_fools(threat: ThreatModel) -> None:
     model = linear(scale=0.05)
     x = 0.5 + 0.05 * torch.randn(8, 3, 8, 8, generator=torch.Generator().manual_seed(3)).double()
     y = model(x).argmax(1)
-    eps = 0.04
-    constants: Any = {"eps": eps, "samples": 4, "learning_rate": 0.004}
+    scale = 1 if threat is PIXEL else 5  # the stds are a quarter, and less
+    constants: Any = {
+        "eps": 0.04 * scale,
+        "samples": 4,
+        "learning_rate": 0.004 * scale,
+        "threat": threat,
+    }
 
     def after(steps: int, early_exit: bool) -> Tensor:
         return spsa(
