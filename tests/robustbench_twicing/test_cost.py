@@ -1,5 +1,8 @@
 """Passes through the network are counted by image, charged to what asked for them."""
 
+import time
+
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -23,6 +26,16 @@ def test_forward_and_backward_passes_are_counted_by_image() -> None:
         "both": (4, 4),
     }
     assert all(cost.seconds > 0 for cost in meter.costs.values())
+
+
+def test_time_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([1.0, 3.0, 10.0, 10.5])
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
+    meter = CostMeter()
+    for _ in range(2):
+        with meter.measure("a"):
+            pass
+    assert meter.costs["a"].seconds == 2.5
 
 
 def test_a_backward_pass_is_charged_to_what_asks_for_it() -> None:

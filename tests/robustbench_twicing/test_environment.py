@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from robustbench_twicing import __version__
+from robustbench_twicing import __version__, environment
 from robustbench_twicing.environment import (
     PACKAGES,
     choose_device,
@@ -29,6 +29,19 @@ def test_the_environment_is_written_as_json() -> None:
     assert facts["threads"] == torch.get_num_threads()
     assert facts["command"] == sys.argv
     assert facts["device"].startswith("cpu (")
+
+
+def test_the_commit_of_the_package_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Path] = []
+    state = {"commit": "c0ffee", "dirty": True}
+
+    def git_state_of(folder: Path) -> dict[str, object]:
+        seen.append(folder)
+        return state
+
+    monkeypatch.setattr(environment, "git_state", git_state_of)
+    assert describe_environment(torch.device("cpu"))["git"] == state
+    assert seen == [Path(environment.__file__).parent]
 
 
 def run_git(folder: Path, *arguments: str) -> None:

@@ -22,6 +22,20 @@ def test_the_name_appears_with_its_content(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_the_file_is_renamed_and_not_copied(tmp_path: Path) -> None:
+    """A copy could be cut short; a renamed file is the one that was written, to its inode."""
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    seen = []
+
+    def write(temporary: Path) -> None:
+        temporary.write_text("new")
+        seen.append(temporary.stat().st_ino)
+
+    write_atomically(path, write)
+    assert path.stat().st_ino == seen[0]
+
+
 def test_an_older_file_is_replaced_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
