@@ -18,8 +18,8 @@ from PIL import Image
 
 from attacks.corruptions import CORRUPTIONS, corrupt, image_rng
 from attacks.corruptions.pixels import Pixels
-from benchmarks.timing import alternate
 from robustbench_twicing.preprocessing import Preprocessing
+from robustbench_twicing.timing import alternate
 
 
 def photograph() -> Pixels:

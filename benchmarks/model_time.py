@@ -16,8 +16,9 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.timing import alternate, ratio_table
+from benchmarks.timing import ratio_table
 from robustbench_twicing.models import build_model, model_facts, resolve_model
+from robustbench_twicing.timing import alternate
 
 NAMES = ("deit_tiny_patch16_224", "fan_tiny_12_p16_224", "fan_tiny_12_p16_224_twicing")
 

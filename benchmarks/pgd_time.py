@@ -17,8 +17,9 @@ from torch.nn.functional import cross_entropy
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import pgd
-from benchmarks.timing import alternate, arguments, ratio_table
+from benchmarks.timing import arguments, ratio_table
 from robustbench_twicing import load_model
+from robustbench_twicing.timing import alternate
 
 EPS, STEPS, REL_STEP = 4 / 255, 20, 0.15
 

@@ -16,10 +16,13 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import spsa
-from benchmarks.timing import alternate, arguments, ratio_table
+from benchmarks.timing import arguments, ratio_table
 from robustbench_twicing import load_model
+from robustbench_twicing.memory import peak_mib
+from robustbench_twicing.timing import alternate
 
 EPS, SAMPLES = 1 / 255, 128
+CPU = torch.device("cpu")
 
 
 def ways(batch: int) -> dict[str, Callable[[], object]]:
@@ -50,20 +53,6 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
     return found
 
 
-def peak_memory(way: Callable[[], object]) -> float:
-    """Largest sum of tensors alive at once that a call allocates, in MiB."""
-    from torch.profiler import ProfilerActivity, profile
-
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as found:
-        way()
-    alive = largest = 0
-    for event in found.profiler.kineto_results.events():
-        if event.name() == "[memory]":
-            alive += event.nbytes()
-            largest = max(largest, alive)
-    return largest / 2**20
-
-
 def main() -> None:
     """Measure and print the tables."""
     asked = arguments(__doc__, batch=1, rounds=3)
@@ -74,7 +63,7 @@ def main() -> None:
     if "cleverhans.spsa" in seconds:
         print(ratio_table(seconds, "cleverhans.spsa", images=asked.batch))
     for name, way in all_ways.items():
-        print(f"{name:44} {peak_memory(way):9.1f} MiB of tensors at the peak")
+        print(f"{name:44} {peak_mib(way, CPU):9.1f} MiB of tensors at the peak")
 
 
 if __name__ == "__main__":

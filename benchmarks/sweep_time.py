@@ -16,10 +16,11 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import ATTACKS
-from benchmarks.timing import alternate, arguments, ratio_table
+from benchmarks.timing import arguments, ratio_table
 from robustbench_twicing import load_model
 from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.threat import PIXEL
+from robustbench_twicing.timing import alternate
 
 BUDGETS = [Fraction(count, 255) for count in range(1, 7)]
 

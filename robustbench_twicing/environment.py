@@ -35,7 +35,7 @@ def describe_environment(device: torch.device) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "versions": {name: _version(name) for name in PACKAGES},
-        "device": _device_name(device),
+        "device": device_name(device),
         "threads": torch.get_num_threads(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
         "float32_matmul_precision": torch.get_float32_matmul_precision(),
@@ -97,7 +97,8 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _device_name(device: torch.device) -> str:
+def device_name(device: torch.device) -> str:
+    """Kind of device and the processor's name."""
     if device.type == "cuda":
         return f"{device} ({torch.cuda.get_device_name(device)})"
     read: Callable[[], str] = platform.processor

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from .. import __version__
 from ..errors import UserError
-from . import attacks, corrupt, data, demo, eval, inspect, models, plan, report, verify
+from . import attacks, corrupt, data, demo, efficiency, eval, inspect, models, plan, report, verify
 from .status import DONE, INCOMPLETE, MISTAKE, UNKNOWN
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -47,7 +47,9 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-COMMANDS = (demo, eval, plan, report, verify, inspect, data, corrupt, models, attacks)
+COMMANDS = (
+    *(demo, eval, plan, report, verify, inspect, data, corrupt, models, attacks, efficiency),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

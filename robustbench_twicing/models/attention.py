@@ -4,6 +4,9 @@ A is the softmax over keys of q k^T / sqrt(d). Explicit forms A (B, h, N, N); th
 does. There is no attention dropout: the networks are for evaluation.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
@@ -52,3 +55,15 @@ def set_attention(network: nn.Module, form: AttentionForm) -> None:
     for module in network.modules():
         if hasattr(module, "fused_attn"):
             module.fused_attn = form == "fused"  # type: ignore[assignment]
+
+
+@contextmanager
+def explicit_attention(network: nn.Module) -> Iterator[None]:
+    """The explicit form in every layer that has the choice, inside; each layer's own after it."""
+    before = [(each, each.fused_attn) for each in network.modules() if hasattr(each, "fused_attn")]
+    set_attention(network, "explicit")
+    try:
+        yield
+    finally:
+        for module, fused in before:
+            module.fused_attn = fused

@@ -1,0 +1,114 @@
+"""efficiency: time, multiply-adds, parameters and memory of forward passes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import UserError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..efficiency import Efficiency
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("efficiency", help="Time, GMACs, parameters and memory of a forward pass.")(run)
+
+
+def run(
+    model: Annotated[
+        list[str],
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="NAME[=CHECKPOINT]",
+            help="As for eval; repeat for several. Without a checkpoint: random weights.",
+        ),
+    ],
+    label: Annotated[
+        list[str] | None, typer.Option(help="Name in the table; one per --model.")
+    ] = None,
+    batch_size: Annotated[int, typer.Option(min=1, help="Images a forward pass.")] = 1,
+    rounds: Annotated[int, typer.Option(min=1, help="Measurements of each model.")] = 30,
+    attention: Annotated[
+        str, typer.Option(help="Attention kernels: auto, explicit, fused.")
+    ] = "auto",
+    threads: Annotated[int | None, typer.Option(help="CPU threads of the network.")] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    out: Annotated[Path | None, typer.Option(help="CSV file to write.")] = None,
+) -> None:
+    """Measure all models in alternation in one process, print the table, write the file."""
+    from rich.console import Console
+
+    from ..efficiency import measure_efficiency
+    from ..environment import choose_device
+    from .options import EvalOptions
+    from .request import load_models, set_threads
+
+    if out is not None and out.is_dir():
+        raise UserError(f"--out {out} is a folder; name a file, like {out / 'efficiency.csv'}")
+    where = choose_device(device)
+    set_threads(threads)
+    named = [_with_weights(asked) for asked in model]
+    options = EvalOptions(model=named, label=label or [], attention=attention)
+    found = measure_efficiency(
+        load_models(options), batch_size=batch_size, rounds=rounds, device=where
+    )
+    console = Console()
+    console.print(_table(found))
+    console.print(_basis(found[0], rounds), soft_wrap=True, highlight=False, markup=False)
+    if out is not None:
+        _write(found, out)
+        console.print(f"efficiency: {out}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _with_weights(asked: str) -> str:
+    """What a forward pass costs does not depend on the weights, so random ones will do."""
+    from ..user_code import is_user_code
+
+    return asked if "=" in asked or is_user_code(asked) else f"{asked}=random:0"
+
+
+def _table(found: "Sequence[Efficiency]") -> "Table":
+    from rich.markup import escape
+    from rich.table import Column, Table
+
+    names = ("ms/image", "p25-p75", "ratio", "GMACs", "params (M)", "peak MiB")
+    table = Table(
+        Column("model", overflow="fold"),
+        *(Column(name, justify="right", no_wrap=True) for name in names),
+    )
+    for each in found:
+        table.add_row(
+            escape(each.label),
+            f"{each.ms_per_image_median:.3g}",
+            f"{each.ms_p25:.3g}-{each.ms_p75:.3g}",
+            f"{each.ratio:.3f}",
+            f"{each.gmacs:.4g}",
+            f"{each.params_million:.4g}",
+            f"{each.peak_mib:.4g}",
+        )
+    return table
+
+
+def _basis(first: "Efficiency", rounds: int) -> str:
+    return (
+        f"{rounds} forward passes of each model in alternation, after rounds that do not count; "
+        f"batch size {first.batch_size}, {first.threads} CPU threads, {first.device}. ms/image: "
+        "median and quartiles; ratio: to the first model, median over rounds; GMACs: multiply-adds "
+        "of one image, in 10^9; peak: weights, input and what a forward pass allocates."
+    )
+
+
+def _write(found: "Sequence[Efficiency]", out: Path) -> None:
+    import pandas as pd
+
+    from ..efficiency import COLUMNS
+    from ..records.atomic import write_atomically
+
+    table = pd.DataFrame([each.row() for each in found], columns=list(COLUMNS))
+    write_atomically(out, lambda file: table.to_csv(file, index=False))

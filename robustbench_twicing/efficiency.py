@@ -1,0 +1,144 @@
+"""What a forward pass costs: time, multiply-adds, parameters, memory."""
+
+import statistics
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from .classifier import Classifier
+from .environment import device_name, is_out_of_memory
+from .errors import UserError
+from .memory import MIB, peak_mib, weights_mib
+from .models.facts import count_gmacs
+from .timing import alternate, median_ratio
+
+COLUMNS = (
+    "label",
+    "ms_per_image_median",
+    "ms_p25",
+    "ms_p75",
+    "gmacs",
+    "params_million",
+    "peak_mib",
+    "batch_size",
+    "threads",
+    "device",
+)
+WARM_UP = 3
+"""Rounds that do not count: caches fill, a GPU chooses kernels and raises its clock."""
+
+
+@dataclass(frozen=True)
+class Efficiency:
+    """The cost of one model's forward pass.
+
+    Attributes:
+        label: name in tables.
+        ms_per_image_median: milliseconds per image of a forward pass, median over rounds.
+        ms_p25: lower quartile over rounds.
+        ms_p75: upper quartile over rounds.
+        gmacs: 10^9 multiply-adds for one image of native size, attention explicit; counted.
+        params_million: 10^6 parameters.
+        peak_mib: weights, input and the most that a forward pass of a batch allocates, MiB.
+        batch_size: images a forward pass.
+        threads: CPU threads.
+        device: kind and name.
+        ratio: median over rounds of this model's time / the first model's in the same round.
+    """
+
+    label: str
+    ms_per_image_median: float
+    ms_p25: float
+    ms_p75: float
+    gmacs: float
+    params_million: float
+    peak_mib: float
+    batch_size: int
+    threads: int
+    device: str
+    ratio: float
+
+    def row(self) -> dict[str, Any]:
+        """The `COLUMNS` of the file."""
+        values = asdict(self)
+        return {name: values[name] for name in COLUMNS}
+
+
+def measure_efficiency(
+    models: Mapping[str, Classifier], *, batch_size: int = 1, rounds: int = 30, device: torch.device
+) -> list[Efficiency]:
+    """Time the forward passes of all models in alternation, on noise of each one's native size.
+
+    Args:
+        models: label to classifier; they are moved to the device and stay there.
+        batch_size: images a forward pass.
+        rounds: measurements of each model, after `WARM_UP` rounds that do not count.
+        device: where to compute.
+
+    Raises:
+        UserError: memory does not hold the models and a batch.
+    """
+    inputs = {label: _noise(model, batch_size) for label, model in models.items()}
+    try:
+        passes = {
+            label: _forward(model.to(device), inputs[label].to(device), device)
+            for label, model in models.items()
+        }
+        seconds = alternate(passes, rounds, warm_up=WARM_UP)
+        peaks = {label: peak_mib(way, device) for label, way in passes.items()}
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise UserError(
+            f"memory of {device} does not hold {len(models)} models and {batch_size} images; "
+            "take a smaller --batch-size or fewer models at once"
+        ) from error
+    first = next(iter(seconds.values()), [])
+    return [
+        _efficiency(label, model, seconds[label], first, inputs[label], peaks[label])
+        for label, model in models.items()
+    ]
+
+
+def _efficiency(
+    label: str,
+    model: Classifier,
+    seconds: list[float],
+    first: list[float],
+    x: Tensor,
+    peak: float,
+) -> Efficiency:
+    milliseconds = [1000 * each / len(x) for each in seconds]
+    low, high = np.percentile(milliseconds, [25, 75])
+    return Efficiency(
+        label,
+        ms_per_image_median=statistics.median(milliseconds),
+        ms_p25=float(low),
+        ms_p75=float(high),
+        gmacs=count_gmacs(model.network, x[:1].to(model.device)),
+        params_million=sum(each.numel() for each in model.network.parameters()) / 1e6,
+        peak_mib=weights_mib(model) + x.numel() * x.element_size() / MIB + peak,
+        batch_size=len(x),
+        threads=torch.get_num_threads(),
+        device=device_name(model.device),
+        ratio=median_ratio(seconds, first),
+    )
+
+
+def _noise(model: Classifier, batch_size: int) -> Tensor:
+    crop = model.preprocessing.crop
+    return torch.rand(batch_size, 3, crop, crop, generator=torch.Generator().manual_seed(0))
+
+
+def _forward(model: Classifier, x: Tensor, device: torch.device) -> Callable[[], object]:
+    def forward() -> None:
+        with torch.no_grad():
+            model(x)
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+
+    return forward

@@ -1,0 +1,81 @@
+"""efficiency: the table, the file, and mistakes before any work."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from robustbench_twicing.cli import main
+
+COLUMNS = (
+    "label,ms_per_image_median,ms_p25,ms_p75,gmacs,params_million,peak_mib,"
+    "batch_size,threads,device"
+)
+
+
+def efficiency(*arguments: str) -> int:
+    return main(["efficiency", "--device", "cpu", "--rounds", "2", *arguments])
+
+
+def test_table_and_file_of_two_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "new" / "cost.csv"
+    models = ("--model", "timm:test_vit", "--model", "timm:test_vit2=random:1")
+    labels = ("--label", "A", "--label", "[b]B[/b]")
+    assert efficiency(*models, *labels, "--batch-size", "2", "--out", str(out)) == 0
+    shown = capsys.readouterr().out
+    assert "[b]B[/b]" in shown
+    assert "batch size 2" in shown
+    assert out.read_text().splitlines()[0] == COLUMNS
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["label"] for row in rows] == ["A", "[b]B[/b]"]
+    for row in rows:
+        low, middle, high = (
+            float(row[name]) for name in ("ms_p25", "ms_per_image_median", "ms_p75")
+        )
+        assert 0 < low <= middle <= high
+        assert float(row["gmacs"]) > 0
+        assert float(row["peak_mib"]) > float(row["params_million"]) * 4e6 / 2**20
+        assert row["batch_size"] == "2"
+
+
+def test_long_names_are_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    label = "x" * 60 + "end"
+    assert efficiency("--model", "timm:test_vit", "--label", label) == 0
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    assert "end" in shown
+
+
+def test_own_code_needs_no_weights(tmp_path: Path) -> None:
+    code = tmp_path / "own.py"
+    code.write_text(
+        "import torch\n\n\ndef build():\n"
+        "    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3 * 224 * 224, 2))\n"
+    )
+    out = tmp_path / "cost.csv"
+    assert efficiency("--model", f"{code}:build", "--out", str(out)) == 0
+    (row,) = csv.DictReader(out.read_text().splitlines())
+    assert float(row["gmacs"]) == pytest.approx(3 * 224 * 224 * 2 / 1e9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--out", "."), "is a folder; name a file"),
+        (("--device", "tpu"), "it is auto, cpu or cuda"),
+        (("--threads", "0"), "not a positive number"),
+        (("--rounds", "0"), "rounds"),
+        (("--batch-size", "0"), "batch-size"),
+        (("--label", "a", "--label", "b"), "give one for each"),
+        (("--model", "timm:test_vt"), "test_vt"),
+        (("--attention", "flash"), "flash"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert efficiency("--model", "timm:test_vit", *arguments) == 1
+    err = capsys.readouterr().err
+    assert len(err.splitlines()) == 1
+    assert said in err

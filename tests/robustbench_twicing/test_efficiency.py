@@ -1,0 +1,145 @@
+"""What a forward pass costs, where the answer is known."""
+
+from collections.abc import Mapping
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from robustbench_twicing import efficiency
+from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.efficiency import COLUMNS, Efficiency, measure_efficiency
+from robustbench_twicing.environment import device_name
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.models import build_model
+from robustbench_twicing.models.facts import count_gmacs
+from robustbench_twicing.preprocessing import Preprocessing
+from tests.tiny import PREPROCESSING, SIDE
+
+CPU = torch.device("cpu")
+
+
+class Mixer(nn.Module):
+    """A convolution, a linear layer, and counts of what was asked of it."""
+
+    def __init__(self, classes: int = 10) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 2, stride=2, bias=False)
+        self.head = nn.Linear(4, classes)
+        self.batches: list[int] = []
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Images (N, 3, H, W) to logits (N, classes)."""
+        self.batches.append(len(x))
+        logits: Tensor = self.head(self.conv(x).mean((2, 3)))
+        return logits
+
+
+def mixer(classes: int = 10, preprocessing: Preprocessing = PREPROCESSING) -> Classifier:
+    return Classifier(Mixer(classes), preprocessing, ModelRecord("mixer"))
+
+
+def measured(
+    monkeypatch: pytest.MonkeyPatch, seconds: Mapping[str, list[float]], *, batch_size: int = 1
+) -> list[Efficiency]:
+    """Efficiency of mixers that take these times."""
+    monkeypatch.setattr(efficiency, "alternate", lambda *args, **kwargs: seconds)
+    models = {label: mixer() for label in seconds}
+    return measure_efficiency(models, batch_size=batch_size, rounds=5, device=CPU)
+
+
+def test_times_are_median_and_quartiles_per_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = {"a": [0.5, 0.1, 0.3, 0.2, 0.4], "b": [1.0, 0.2, 0.6, 0.4, 7.0]}
+    first, second = measured(monkeypatch, seconds, batch_size=10)
+    assert first.label == "a"
+    times = (first.ms_p25, first.ms_per_image_median, first.ms_p75)
+    assert times == pytest.approx((20, 30, 40))
+    assert second.ms_per_image_median == pytest.approx(60)
+    assert (first.ratio, second.ratio) == (1, 2)
+    assert first.batch_size == 10
+
+
+def test_each_model_is_run_in_warm_up_and_rounds_with_whole_batches() -> None:
+    models = {"a": mixer(), "b": mixer()}
+    measure_efficiency(models, batch_size=3, rounds=4, device=CPU)
+    for model in models.values():
+        timed, peak, counted = 4 + efficiency.WARM_UP, 1, 1
+        assert model.network.batches == [3] * (timed + peak) + [1] * counted
+
+
+def test_products_and_parameters_are_counted() -> None:
+    found = measure_efficiency({"a": mixer(7)}, batch_size=2, rounds=1, device=CPU)[0]
+    pixels = (SIDE // 2) ** 2
+    assert found.gmacs == pytest.approx((pixels * 4 * 3 * 4 + 4 * 7) / 1e9)
+    assert found.params_million == pytest.approx((3 * 4 * 4 + 4 * 7 + 7) / 1e6)
+    assert found.threads == torch.get_num_threads()
+    assert found.device == device_name(CPU)
+
+
+def test_memory_holds_weights_and_input_and_what_the_pass_allocates() -> None:
+    """Doubling the batch doubles all but the weights."""
+    small, large = (
+        measure_efficiency({"a": mixer()}, batch_size=size, rounds=1, device=CPU)[0].peak_mib
+        for size in (512, 1024)
+    )
+    normalised_and_input = 2 * 512 * 3 * SIDE**2 * 4 / 2**20
+    assert large - small > normalised_and_input
+    assert small > normalised_and_input
+    weights = 2 * small - large
+    network = (3 * 4 * 4 + 4 * 10 + 10 + 6) * 4 / 2**20
+    assert network <= weights < network + 0.01
+
+
+def test_the_network_is_given_its_native_size() -> None:
+    sizes: list[int] = []
+    model = mixer(preprocessing=Preprocessing(crop=12, resize=None))
+    model.network.register_forward_pre_hook(lambda module, inputs: sizes.append(inputs[0].shape[2]))
+    measure_efficiency({"a": model}, rounds=1, device=CPU)
+    assert set(sizes) == {12}
+
+
+def test_rows_have_the_columns_of_the_file() -> None:
+    found = measure_efficiency({"a": mixer()}, rounds=1, device=CPU)[0]
+    assert tuple(found.row()) == COLUMNS
+    assert found.row()["gmacs"] == found.gmacs
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError("no"), MemoryError()])
+def test_too_little_memory_is_the_users_to_mend(error: BaseException) -> None:
+    model = mixer()
+
+    def full(*arguments: object) -> None:
+        raise error
+
+    model.network.register_forward_pre_hook(full)
+    with pytest.raises(UserError, match="does not hold 1 models and 4 images; take a smaller"):
+        measure_efficiency({"a": model}, batch_size=4, rounds=1, device=CPU)
+
+
+def test_other_errors_are_bugs() -> None:
+    with pytest.raises(RuntimeError, match="Kernel size"):
+        measure_efficiency(
+            {"a": mixer(preprocessing=Preprocessing(crop=1, resize=None))}, rounds=1, device=CPU
+        )
+
+
+@pytest.mark.parametrize("family", ["deit", "twicing"])
+def test_fused_attention_is_counted_as_explicit(family: str) -> None:
+    sizes = {"depth": 2, "embed_dim": 24, "num_heads": 2, "img_size": 32}
+    x = torch.zeros(1, 3, 32, 32)
+    counts = []
+    for form in ("explicit", "fused"):
+        network = build_model(family, **sizes, attention=form)
+        counts.append(count_gmacs(network, x))
+        choices = [each.fused_attn for each in network.modules() if hasattr(each, "fused_attn")]
+        assert choices == [form == "fused"] * 2
+    assert counts[0] == counts[1]
+
+
+def test_attention_of_ones_own_is_counted() -> None:
+    class Own(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            tokens = x.flatten(2)
+            return nn.functional.scaled_dot_product_attention(tokens, tokens, tokens).mean(2)
+
+    assert count_gmacs(Own(), torch.rand(1, 3, 4, 4)) == pytest.approx(2 * 3 * 3 * 16 / 1e9)
