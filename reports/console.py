@@ -6,19 +6,20 @@ from rich.markup import escape
 from rich.table import Table
 
 from robustbench_twicing.protocols import PROTOCOLS
-from robustbench_twicing.records import Evaluation, RunFolder, Status
+from robustbench_twicing.records import Status
 
 from .explanations import explain_flag
+from .merging import Runs
 
 SCORED = ("top-1 %", "95 % range", "top-5 %", "robust %", "change/255")
 
 
-def print_results(run: RunFolder, table: pd.DataFrame, console: Console) -> None:
+def print_results(runs: Runs, table: pd.DataFrame, console: Console) -> None:
     """Print one section per label and data set, then what must be known about the numbers.
 
     Args:
-        run: for the sentences about models and data.
-        table: `results` of the run.
+        runs: for the sentences about models and data.
+        table: `results` of the runs.
         console: where to.
     """
     subjects = table.groupby(["label", "dataset"], sort=False)
@@ -28,7 +29,7 @@ def print_results(run: RunFolder, table: pd.DataFrame, console: Console) -> None
             console.print(_section(f"{label} on {dataset}, {images}, protocol {protocol}", section))
         if rows["protocol"].nunique() > 1:
             console.print(_side_by_side(f"{label}: the protocols side by side, top-1 %", rows))
-    for sentence in _sentences(run, table):
+    for sentence in _sentences(runs, table):
         console.print(f"- {sentence}", markup=False, highlight=False)
 
 
@@ -82,24 +83,25 @@ def _flags_of(cell: str) -> set[str]:
 
 def _common_flags(rows: pd.DataFrame) -> set[str]:
     """Flags that every row has; they are said once, below, and mark no row."""
-    return set.intersection(*(_flags_of(cell) for cell in rows["flags"]))
+    each = [_flags_of(cell) for cell in rows["flags"]]
+    return set.intersection(*each) if each else set()
 
 
-def _sentences(run: RunFolder, table: pd.DataFrame) -> list[str]:
+def _sentences(runs: Runs, table: pd.DataFrame) -> list[str]:
     """What a reader must know: protocols, flags, notes, skipped images, failures."""
     found = [
         f"protocol {name}: {PROTOCOLS[name].meaning}"
         for name in table["protocol"].unique()
         if name != "pixel" or table["protocol"].nunique() > 1
     ]
-    found += [note for condition in run.manifest.conditions for note in condition["notes"]]
+    found += [note for entry in runs.entries for note in entry.condition["notes"]]
     found += [f"{flag}: {explain_flag(flag)}" for flag in sorted(_common_flags(table))]
     found += _marked(table)
-    for evaluation in run.manifest.evaluations:
-        found += [f"{evaluation.label}: {note}" for note in evaluation.record["notes"]]
-        found += [f"{evaluation.dataset['name']}: {note}" for note in evaluation.dataset["notes"]]
-        found += _not_scored(run, evaluation)
-    return list(dict.fromkeys(found))
+    for entry in runs.entries:
+        label, dataset = entry.evaluation.label, entry.evaluation.dataset
+        found += [f"{label}: {note}" for note in entry.evaluation.record["notes"]]
+        found += [f"{dataset['name']}: {note}" for note in dataset["notes"]]
+    return list(dict.fromkeys([*found, *_not_scored(runs), *runs.notes]))
 
 
 def _marked(table: pd.DataFrame) -> list[str]:
@@ -113,12 +115,13 @@ def _marked(table: pd.DataFrame) -> list[str]:
     return [f"! {flag} ({', '.join(on)}): {explain_flag(flag)}" for flag, on in rows.items()]
 
 
-def _not_scored(run: RunFolder, evaluation: Evaluation) -> list[str]:
-    frame = run.records(evaluation).frame
-    rows = frame[frame["status"] == Status.ERROR].drop_duplicates(["condition", "message"])
-    failed = zip(rows["condition"], rows["message"], strict=True)
-    skipped = frame[frame["status"] == Status.SKIPPED].drop_duplicates("image")
+def _not_scored(runs: Runs) -> list[str]:
+    records = runs.records
+    rows = records[records["status"] == Status.ERROR]
+    rows = rows.drop_duplicates(["label", "dataset", "condition", "message"])
+    failed = zip(rows["label"], rows["condition"], rows["message"], strict=True)
+    skipped = records[records["status"] == Status.SKIPPED]
     return [
-        f"{evaluation.label}: {condition} failed and is not scored: {message}"
-        for condition, message in failed
-    ] + [f"skipped: {message}" for message in skipped["message"]]
+        f"{label}: {condition} failed and is not scored: {message}"
+        for label, condition, message in failed
+    ] + [f"skipped: {message}" for message in skipped["message"].unique()]

@@ -1,19 +1,21 @@
 """results.csv: one row per label, data set, protocol and condition, from per-image records."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from robustbench_twicing.conditions import CLEAN
 from robustbench_twicing.cost import Cost
-from robustbench_twicing.records import Evaluation, Records, RunFolder, Status
+from robustbench_twicing.records import RunFolder, Status
 from robustbench_twicing.records.atomic import write_atomically
 
 from .diagnostics import Scored, diagnose
 from .intervals import wilson
+from .merging import Entry, Runs, merge
 
 COLUMNS = (
     "label",
@@ -47,16 +49,26 @@ COLUMNS = (
 )
 
 
-def results(run: RunFolder) -> pd.DataFrame:
+def results(source: Runs | RunFolder) -> pd.DataFrame:
     """Counts over images, as percentages with full precision; empty where not scored.
 
     Accuracy is the sum of right images over the number of images, never a mean of means. A
     condition with an error row, or with images missing, has no accuracy.
 
+    Args:
+        source: merged runs, whose entry ``i`` is row ``i``; or one run folder.
+
     Raises:
-        UserError: damaged parts, or an image counted twice.
+        UserError: as `merge`, for a run folder.
     """
-    rows = [row for evaluation in run.manifest.evaluations for row in _evaluation(run, evaluation)]
+    runs = source if isinstance(source, Runs) else merge([source])
+    rows = [
+        {**_about(entry), **counts, **_cost(entry.cost)}
+        for entry, counts in zip(runs.entries, _measured(runs), strict=True)
+    ]
+    flags = _diagnoses(runs, [row["status"] for row in rows])
+    for row, entry, found in zip(rows, runs.entries, flags, strict=True):
+        row["flags"] = ";".join(dict.fromkeys([*_flags(entry), *found]))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     table["steps"] = pd.Series([row["steps"] for row in rows], dtype=object)  # 20, never 20.0
     return table
@@ -64,66 +76,31 @@ def results(run: RunFolder) -> pd.DataFrame:
 
 def write_results(run: RunFolder) -> Path:
     """Write results.csv into the run folder and return its path."""
-    path = run.path / "results.csv"
-    table = results(run)
+    return save_results(results(run), run.path)
+
+
+def save_results(table: pd.DataFrame, folder: Path) -> Path:
+    """Write `results` as results.csv into a folder and return its path."""
+    path = folder / "results.csv"
     write_atomically(path, lambda file: table.to_csv(file, index=False))
     return path
 
 
-def _evaluation(run: RunFolder, evaluation: Evaluation) -> Iterator[dict[str, Any]]:
-    records = run.records(evaluation)
-    groups = records.frame.groupby(["protocol", "condition"], observed=True)
-    by_key = {f"{protocol}:{name}": rows for (protocol, name), rows in groups}
-    measured = []
-    for condition in run.manifest.conditions:
-        rows = by_key.get(_key(condition), records.frame.iloc[:0])
-        measured.append((condition, rows, _measured(rows, int(evaluation.dataset["n_images"]))))
-    scored = [
-        Scored(condition, rows[rows["status"] == Status.OK])
-        for condition, rows, counts in measured
-        if counts["status"] == "ok"
-    ]
-    for condition, _, counts in measured:
-        flags = _flags(evaluation, condition, records) + _diagnosis(condition, scored)
-        if condition["attack"] != CLEAN and run.manifest.attack_precision != "fp32":
-            flags.append(f"attack-in-{run.manifest.attack_precision}")
-        yield {
-            **_about(run, evaluation, condition),
-            **counts,
-            **_cost(records.costs.get(_key(condition), Cost())),
-            "flags": ";".join(dict.fromkeys(flags)),
-        }
-
-
-def _key(condition: Mapping[str, Any]) -> str:
-    return f"{condition['protocol']}:{condition['id']}"
-
-
-def _diagnosis(condition: Mapping[str, Any], scored: list[Scored]) -> list[str]:
-    same = [each for each in scored if each.condition["protocol"] == condition["protocol"]]
-    return [
-        flag
-        for each in same
-        if each.condition["id"] == condition["id"]
-        for flag in diagnose(each, same)
-    ]
-
-
-def _about(run: RunFolder, evaluation: Evaluation, condition: Mapping[str, Any]) -> dict[str, Any]:
-    record, eps = evaluation.record, Fraction(condition["eps"])
+def _about(entry: Entry) -> dict[str, Any]:
+    record, condition = entry.evaluation.record, entry.condition
     return {
-        "label": evaluation.label,
+        "label": entry.evaluation.label,
         "model": record["model"],
         "checkpoint": record["checkpoint"],
         "checkpoint_sha256": record["checkpoint_sha256"],
         "weights": record["weights"],
-        "dataset": evaluation.dataset["name"],
-        "source": evaluation.dataset["source"],
+        "dataset": entry.evaluation.dataset["name"],
+        "source": entry.evaluation.dataset["source"],
         "protocol": condition["protocol"],
         "condition": condition["id"],
         "attack": condition["attack"],
-        "seed": run.manifest.seed,
-        **_budget(condition, eps, evaluation.preprocessing["std"]),
+        "seed": entry.manifest.seed,
+        **_budget(condition, Fraction(condition["eps"]), entry.evaluation.preprocessing["std"]),
     }
 
 
@@ -141,25 +118,64 @@ def _budget(condition: Mapping[str, Any], eps: Fraction, std: list[float]) -> di
     }
 
 
-def _measured(rows: pd.DataFrame, expected: int) -> dict[str, Any]:
-    scored = rows[rows["status"] == Status.OK]
-    skipped = int((rows["status"] == Status.SKIPPED).sum())
-    counts = {"n_images": len(scored), "n_skipped": skipped}
-    if (rows["status"] == Status.ERROR).any():
-        return counts | {"status": "error"}
-    if len(rows) < expected or scored.empty:
-        return counts | {"status": "incomplete"}
-    right = scored["rank"] == 0
-    low, high = wilson(int(right.sum()), len(scored))
-    return counts | {
-        "top1": 100 * int(right.sum()) / len(scored),
-        "top5": 100 * int((scored["rank"] < 5).sum()) / len(scored),
+def _measured(runs: Runs) -> Iterator[dict[str, Any]]:
+    """Per entry, what was counted; all entries are counted at once."""
+    records, entries = runs.records, runs.entries
+    status = records["status"].to_numpy()
+    ok, before = status == Status.OK, records["clean_rank"].to_numpy() == 0
+    rank = records["rank"].to_numpy()
+    counted = {
+        "rows": np.ones(len(records), bool),
+        "scored": ok,
+        "skipped": status == Status.SKIPPED,
+        "failed": status == Status.ERROR,
+        "right": ok & (rank == 0),
+        "top5": ok & (rank < 5),
+        "robust": ok & (rank == 0) & before,
+    }
+    codes = records["entry"].to_numpy()
+    totals = {
+        name: np.bincount(codes[mask], minlength=len(entries)) for name, mask in counted.items()
+    }
+    change = records["linf"].where(ok).groupby(codes).max()
+    for position, entry in enumerate(entries):
+        counts = {name: int(total[position]) for name, total in totals.items()}
+        yield _row(entry, counts, float(change.get(position, float("nan"))))
+
+
+def _row(entry: Entry, counts: Mapping[str, int], linf: float) -> dict[str, Any]:
+    n_images = counts["scored"]
+    row = {"n_images": n_images, "n_skipped": counts["skipped"]}
+    if counts["failed"]:
+        return row | {"status": "error"}
+    if counts["rows"] < entry.n_expected or n_images == 0:
+        return row | {"status": "incomplete"}
+    low, high = wilson(counts["right"], n_images)
+    return row | {
+        "top1": 100 * counts["right"] / n_images,
+        "top5": 100 * counts["top5"] / n_images,
         "top1_ci_low": 100 * low,
         "top1_ci_high": 100 * high,
-        "robust_top1": 100 * int((right & (scored["clean_rank"] == 0)).sum()) / len(scored),
-        "linf_255_max": 255 * float(scored["linf"].max()),
+        "robust_top1": 100 * counts["robust"] / n_images,
+        "linf_255_max": 255 * linf,
         "status": "ok",
     }
+
+
+def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:
+    """Flags of every entry, from its records and those of its fellows under other attacks."""
+    scored: dict[tuple[str, str, str], dict[int, Scored]] = {}
+    for position, (entry, status) in enumerate(zip(runs.entries, statuses, strict=True)):
+        if status == "ok":
+            rows = runs.of(position)
+            rows = rows[rows["status"] == Status.OK]
+            same = scored.setdefault(entry.key[:3], {})
+            same[position] = Scored(entry.condition, rows)
+    flags: list[list[str]] = [[] for _ in runs.entries]
+    for group in scored.values():
+        for position, one in group.items():
+            flags[position] = diagnose(one, list(group.values()))
+    return flags
 
 
 def _cost(cost: Cost) -> dict[str, Any]:
@@ -170,10 +186,12 @@ def _cost(cost: Cost) -> dict[str, Any]:
     }
 
 
-def _flags(evaluation: Evaluation, condition: Mapping[str, Any], records: Records) -> list[str]:
-    flags = [*evaluation.record["flags"], *evaluation.dataset["flags"], *records.flags]
-    if evaluation.dataset["skipped"]:
+def _flags(entry: Entry) -> list[str]:
+    condition, dataset, manifest = entry.condition, entry.evaluation.dataset, entry.manifest
+    flags = [*entry.evaluation.record["flags"], *dataset["flags"], *entry.flags]
+    if dataset["skipped"]:
         flags.append("files-left-out")
-    settings = condition["settings"]
-    flags += [f"{name}={settings[name]}" for name in condition["changed"]]
+    flags += [f"{name}={condition['settings'][name]}" for name in condition["changed"]]
+    if condition["attack"] != CLEAN and manifest.attack_precision != "fp32":
+        flags.append(f"attack-in-{manifest.attack_precision}")
     return flags

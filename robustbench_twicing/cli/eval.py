@@ -13,6 +13,8 @@ from .progress import show_progress
 from .status import DONE, ERROR_ROWS, INCOMPLETE
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from ..progress import Report, Step
@@ -31,8 +33,6 @@ def run(options: EvalOptions) -> int:
     Returns:
         Exit status.
     """
-    from reports import write_results
-
     from ..runner import evaluate_models
     from .request import default_out, make_request
 
@@ -49,8 +49,7 @@ def run(options: EvalOptions) -> int:
             options=request.options,
             report=_announce(out, report),
         )
-    path = write_results(done.folder)
-    return show_results(done.folder, path, share=request.options.shard)
+    return show_results([done.folder], share=request.options.shard)
 
 
 def _announce(out: Path, report: "Report") -> "Report":
@@ -67,16 +66,23 @@ def _announce(out: Path, report: "Report") -> "Report":
     return told
 
 
-def show_results(folder: "RunFolder", path: Path, *, share: tuple[int, int] = (1, 1)) -> int:
-    """Print table and file; return the exit status that the rows ask for."""
+def show_results(folders: "Sequence[RunFolder]", *, share: tuple[int, int] = (1, 1)) -> int:
+    """Print the table; write results.csv where it belongs, in the folder of a single run.
+
+    Returns:
+        The exit status that the rows ask for.
+    """
     from rich.console import Console
 
-    from reports import print_results, results
+    from reports import merge, print_results, results, save_results
 
-    table = results(folder)
+    runs = merge(folders)
+    table = results(runs)
     console = Console()
-    print_results(folder, table, console)
-    console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
+    print_results(runs, table, console)
+    if len(folders) == 1:
+        path = save_results(table, folders[0].path)
+        console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
     status = exit_status(table)
     if status == INCOMPLETE and share[1] > 1:
         console.print(f"share {share[0]}/{share[1]} is done; report merges when all are.")

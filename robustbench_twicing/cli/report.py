@@ -19,12 +19,12 @@ def run(
         str, typer.Option("--format", help="console, or csv on standard output.")
     ] = "console",
 ) -> int:
-    """Rebuild results.csv of each run folder and print it.
+    """Merge the run folders and print their results; a single one has results.csv made anew.
 
     Returns:
         Exit status: 3 with error rows, 4 with images missing.
     """
-    from reports import results, write_results
+    from reports import merge, results
 
     from ..records import RunFolder
     from .eval import exit_status, show_results
@@ -32,13 +32,8 @@ def run(
     if output_format not in ("console", "csv"):
         raise UserError(f"--format {output_format!r} is unknown; it is console or csv")
     folders = [RunFolder.open(path) for path in run_dirs]
-    status = 0
-    for position, folder in enumerate(folders):
-        path = write_results(folder)
-        if output_format == "csv":
-            table = results(folder)
-            typer.echo(table.to_csv(index=False, header=position == 0), nl=False)
-            status = max(status, exit_status(table))
-        else:
-            status = max(status, show_results(folder, path))
-    return status
+    if output_format == "console":
+        return show_results(folders)
+    table = results(merge(folders))
+    typer.echo(table.to_csv(index=False), nl=False)
+    return exit_status(table)

@@ -2,8 +2,9 @@
 
 from .adversarial import AdversarialStore
 from .manifest import Evaluation, Manifest
+from .reading import Parts, Records
 from .schema import SCHEMA_VERSION, Status
-from .store import Part, Records, RunFolder
+from .store import Part, RunFolder
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -11,6 +12,7 @@ __all__ = [
     "Evaluation",
     "Manifest",
     "Part",
+    "Parts",
     "Records",
     "RunFolder",
     "Status",

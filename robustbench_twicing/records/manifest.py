@@ -1,7 +1,7 @@
 """run.json: everything a reader needs to trust or repeat the numbers."""
 
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from ..errors import UserError
 from .schema import SCHEMA_VERSION, check_version
@@ -74,8 +74,22 @@ class Manifest:
         return cls(**{**values, "evaluations": evaluations, "conditions": conditions})
 
 
-def first_difference(old: Any, new: Any, path: str = "") -> str | None:
-    """Where two nested plain values differ first, as ``seed: 0 there, 1 asked for``."""
+class Difference(NamedTuple):
+    """Where two nested plain values differ first.
+
+    Attributes:
+        path: of the value, like ``evaluations[0].label``.
+        old: the first side's value, short.
+        new: the second side's.
+    """
+
+    path: str
+    old: str
+    new: str
+
+
+def first_difference(old: Any, new: Any, path: str = "") -> Difference | None:
+    """Where two nested plain values differ first; None where they are equal."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(key for key in new if key not in old)]:
             name = f"{path}.{key}" if path else str(key)
@@ -89,7 +103,7 @@ def first_difference(old: Any, new: Any, path: str = "") -> str | None:
             if found:
                 return found
         return None
-    return None if old == new else f"{path}: {_short(old)} there, {_short(new)} asked for"
+    return None if old == new else Difference(path, _short(old), _short(new))
 
 
 def _short(value: Any) -> str:

@@ -4,10 +4,11 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import pandas as pd
 import pyarrow as pa
@@ -17,11 +18,8 @@ from ..cost import Cost
 from ..errors import UserError
 from .atomic import is_left_over, write_atomically, write_once
 from .manifest import Evaluation, Manifest, first_difference
-from .schema import RECORD_SCHEMA, SCHEMA_VERSION, check_version
-
-_META = b"robustbench_twicing"
-_META_HASH = b"robustbench_twicing.sha256"
-"""Parquet has checksums for its columns, and none for what stands beside them."""
+from .reading import META, META_HASH, Parts, Records, digest, read_part
+from .schema import RECORD_SCHEMA, SCHEMA_VERSION
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,8 @@ class RunFolder:
             difference = first_difference(_comparable(found.manifest), asked)
             if difference:
                 raise UserError(
-                    f"{path} was made with other settings ({difference}); use another --out"
+                    f"{path} was made with other settings ({difference.path}: {difference.old} "
+                    f"there, {difference.new} asked for); use another --out"
                 )
             return found
         if path.exists() and not _is_empty(path):
@@ -138,26 +137,30 @@ class RunFolder:
         }
         table = pa.table(content.rows, schema=RECORD_SCHEMA)
         text = json.dumps(meta)
-        table = table.replace_schema_metadata({_META: text, _META_HASH: _digest(text)})
+        table = table.replace_schema_metadata({META: text, META_HASH: digest(text)})
         path = self.part_path(evaluation, part)
         write_atomically(path, lambda file: pq.write_table(table, file, write_page_checksum=True))
 
+    @cached_property
+    def _settings(self) -> dict[str, Any]:
+        return _comparable(self.manifest)
+
     def _belongs_to(self, evaluation: Evaluation, part: int) -> str:
         """What a part is of: this manifest, this model and data set, this range of images."""
-        about = [_comparable(self.manifest), evaluation.label, evaluation.dataset["name"], part]
-        return _digest(json.dumps(about, sort_keys=True))
+        about = [self._settings, evaluation.label, evaluation.dataset["name"], part]
+        return digest(json.dumps(about, sort_keys=True))
 
-    def records(self, evaluation: Evaluation) -> "Records":
-        """The records of an evaluation so far, in order of image, with costs and flags.
+    def parts(self, evaluation: Evaluation) -> Parts:
+        """The parts of an evaluation that are there, in order of image.
 
         Raises:
-            UserError: a damaged part, or an image counted twice under one condition.
+            UserError: a part that is damaged, of another schema, or of something else.
         """
         tables, costs, flags = [RECORD_SCHEMA.empty_table()], dict[str, Cost](), dict[str, None]()
         for part in range(self.part_count(evaluation)):
             path = self.part_path(evaluation, part)
             if path.exists():
-                table, meta = _read_part(path)
+                table, meta = read_part(path)
                 if meta.get("belongs_to") != self._belongs_to(evaluation, part):
                     raise UserError(
                         f"{path} belongs to another run, model, data set or range of images; "
@@ -167,7 +170,16 @@ class RunFolder:
                 flags.update(dict.fromkeys(meta["flags"]))
                 for name, cost in meta["costs"].items():
                     costs.setdefault(name, Cost()).add(Cost(**cost))
-        frame: pd.DataFrame = pa.concat_tables(tables).unify_dictionaries().to_pandas()
+        return Parts(pa.concat_tables(tables), costs, tuple(flags))
+
+    def records(self, evaluation: Evaluation) -> Records:
+        """The records of an evaluation so far, in order of image, with costs and flags.
+
+        Raises:
+            UserError: as `parts`, or an image counted twice under one condition.
+        """
+        found = self.parts(evaluation)
+        frame: pd.DataFrame = found.table.unify_dictionaries().to_pandas()
         twice = frame.duplicated(["protocol", "condition", "image"])
         if twice.any():
             row = frame[twice].iloc[0]
@@ -175,7 +187,7 @@ class RunFolder:
                 f"{self.path}: image {row['image']} is counted twice under {row['condition']} "
                 f"for {evaluation.label}"
             )
-        return Records(frame, costs, tuple(flags))
+        return Records(frame, found.costs, found.flags)
 
 
 def _comparable(manifest: Manifest) -> dict[str, Any]:
@@ -186,45 +198,6 @@ def _comparable(manifest: Manifest) -> dict[str, Any]:
     values: dict[str, Any] = json.loads(json.dumps(manifest.as_dict()))
     del values["on_bad_image"]
     return values
-
-
-class Records(NamedTuple):
-    """Records of one evaluation.
-
-    Attributes:
-        frame: columns of `RECORD_SCHEMA`, one row per condition and image.
-        costs: condition id to cost, summed over parts and processes.
-        flags: what happened on the way (``batch-halved``).
-    """
-
-    frame: pd.DataFrame
-    costs: dict[str, Cost]
-    flags: tuple[str, ...]
-
-
-def _read_part(path: Path) -> tuple[pa.Table, dict[str, Any]]:
-    try:
-        table = pq.read_table(path, page_checksum_verification=True)
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise _damaged(path, str(error)) from error
-    stored = table.schema.metadata or {}
-    text = stored.get(_META, b"{}").decode(errors="replace")
-    if stored.get(_META_HASH, b"").decode(errors="replace") != _digest(text) and _META in stored:
-        raise _damaged(path, "its costs and flags are not what was written")
-    meta: dict[str, Any] = json.loads(text)
-    check_version(meta.get("schema"), str(path))
-    if not table.schema.equals(RECORD_SCHEMA):
-        raise _damaged(path, "its columns are not those of a record")
-    return table.replace_schema_metadata(None), meta
-
-
-def _damaged(path: Path, reason: str) -> UserError:
-    line = " ".join(reason.split())[:200]
-    return UserError(f"{path} is damaged ({line}); delete it and run eval again")
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
 
 
 def folder_name(label: str) -> str:

@@ -12,7 +12,7 @@ from rich.console import Console
 from torch import Tensor
 
 from attacks import ATTACKS
-from reports import print_results, results
+from reports import merge, print_results, results
 from reports.explanations import explain_flag
 from robustbench_twicing import evaluate
 from robustbench_twicing.conditions import clean
@@ -23,7 +23,8 @@ from tests.tiny import column, convnet, greys, halfspace, noise, quick_condition
 def shown(done: Run, width: int = 200) -> str:
     """The text without colours; lines are as long as the width allows."""
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    print_results(done.folder, results(done.folder), console)
+    runs = merge([done.folder])
+    print_results(runs, results(runs), console)
     file: Any = console.file
     text: str = file.getvalue()
     return text

@@ -28,7 +28,9 @@ from robustbench_twicing.records.schema import SCHEMA_VERSION, Status, check_ver
     ],
 )
 def test_the_first_difference_is_named(old: Any, new: Any, words: str | None) -> None:
-    assert first_difference(old, new) == words
+    found = first_difference(old, new)
+    said = None if found is None else f"{found.path}: {found.old} there, {found.new} asked for"
+    assert said == words
 
 
 def test_only_this_version_is_read() -> None:

@@ -1,0 +1,154 @@
+"""Time and peak memory of `report` over many records.
+
+usage: OMP_NUM_THREADS=1 python -m benchmarks.report_speed [--records 1000000] [--folder FOLDER]
+
+Makes run folders whose records are random numbers: labels, each with 20 conditions on up to 50,000
+images in parts of 32, one run folder a label. Then measures, each in a process of its own: a bare
+start of the command line, and the commands named. A folder that is given is kept and used again.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from attacks import ATTACKS
+from robustbench_twicing.budgets import parse_budgets
+from robustbench_twicing.conditions import Condition, clean
+from robustbench_twicing.cost import Cost
+from robustbench_twicing.description import describe_condition
+from robustbench_twicing.records import Evaluation, Manifest, Part, RunFolder
+from robustbench_twicing.records.schema import RECORD_SCHEMA
+
+BATCH = 32
+IMAGES = 50_000
+
+
+class Measured(NamedTuple):
+    """Of one process: seconds by the clock and of the processor, and its largest memory in MiB."""
+
+    seconds: float
+    cpu: float
+    mib: float
+
+
+def conditions() -> list[Condition]:
+    """Clean, and FGSM and PGD at budgets enough for 20 in all."""
+    budgets = parse_budgets("1/255:9/255:1/255")
+    attacked = [ATTACKS[name].condition(eps) for name in ("fgsm", "pgd") for eps in budgets]
+    return [clean(), *attacked, ATTACKS["pgd"].condition(parse_budgets("10/255")[0])]
+
+
+def make_run(path: Path, label: str, n_images: int, seed: int) -> None:
+    """One label under all conditions."""
+    record = {
+        **{"model": label, "family": "deit", "checkpoint": "x.pth", "checkpoint_sha256": label},
+        **{"weights": "plain", "weights_sha256": label, "notes": [], "flags": [], "details": {}},
+    }
+    data = {
+        **{"name": "val", "source": "files", "n_images": n_images, "fingerprint": "x"},
+        **{"labelling": "", "num_classes": 1000, "notes": [], "flags": [], "skipped": []},
+    }
+    preprocessing = {
+        "crop": 224,
+        "resize": 256,
+        "interpolation": "bicubic",
+        "mean": [0] * 3,
+        "std": [1] * 3,
+    }
+    evaluation = Evaluation(label, record, preprocessing, data)
+    names = conditions()
+    described = tuple(describe_condition(each) for each in names)
+    folder = RunFolder.create_or_continue(path, Manifest((evaluation,), described, 0, BATCH))
+    generator = np.random.default_rng(seed)
+    for part in folder.missing(evaluation):
+        images = range(part * BATCH, min((part + 1) * BATCH, n_images))
+        content = Part(
+            make_columns(generator, label, names, images),
+            {each.key: Cost(len(images), len(images), 1.0) for each in names},
+        )
+        folder.write_part(evaluation, part, content)
+
+
+def make_columns(
+    generator: np.random.Generator, label: str, names: list[Condition], images: range
+) -> dict[str, list[object]]:
+    """Records of one part: every column filled."""
+    rows = len(images) * len(names)
+    columns: dict[str, list[object]] = {}
+    for field in RECORD_SCHEMA:
+        if pa.types.is_integer(field.type):
+            columns[field.name] = generator.integers(0, 10, rows).tolist()
+        else:
+            columns[field.name] = generator.random(rows).tolist()
+    repeated = np.repeat(np.array(images), len(names))
+    return columns | {
+        "label": [label] * rows,
+        "dataset": ["val"] * rows,
+        "protocol": ["pixel"] * rows,
+        "condition": [each.id for each in names] * len(images),
+        "index": repeated.tolist(),
+        "image": [f"n01440764/ILSVRC2012_val_{index:08d}.JPEG" for index in repeated],
+        "pixels_sha256": [f"{index:016x}" for index in repeated],
+        "status": ["ok"] * rows,
+        "message": [None] * rows,
+    }
+
+
+def measure(*arguments: str) -> Measured:
+    """Run the command line in a process of its own (on Linux), its output thrown away."""
+    script = (
+        "import re, sys, time\n"
+        "from pathlib import Path\n"
+        "from robustbench_twicing.cli import main\n"
+        "status = main(sys.argv[1:])\n"
+        # Not getrusage: its peak starts at that of the process that forked this one.
+        "peak = re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())\n"
+        "sys.stderr.write(f'{status} {peak[1]} {time.process_time()}')\n"
+    )
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True
+    )
+    status, peak, cpu = done.stderr.splitlines()[-1].split()
+    if status != "0":
+        raise SystemExit(f"{' '.join(arguments)} ended with {status}: {done.stderr}")
+    return Measured(time.perf_counter() - start, float(cpu), int(peak) / 1024)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        root = options.folder or Path(temporary)
+        images = options.records // len(conditions())
+        runs: list[Path] = []
+        while images > 0:
+            label = f"model{len(runs)}"
+            runs.append(root / label)
+            make_run(runs[-1], label, min(images, IMAGES), seed=len(runs))
+            images -= IMAGES
+        folders = [str(path) for path in runs]
+        commands = {
+            "start of the command line": ["report", "--help"],
+            "report": ["report", *folders],
+            "report --format csv": ["report", *folders, "--format", "csv"],
+        }
+        print(f"{options.records:,} records in {len(runs)} runs, parts of {BATCH} images")
+        print(f"{'command':<28} {'seconds':>8} {'CPU s':>8} {'peak MiB':>9}")
+        for name, arguments in commands.items():
+            found = measure(*arguments)
+            print(f"{name:<28} {found.seconds:8.2f} {found.cpu:8.2f} {found.mib:9.0f}")
+
+
+if __name__ == "__main__":
+    main()

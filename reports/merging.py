@@ -1,0 +1,237 @@
+"""Many run folders (shards, machines, models) as one set of results and records.
+
+`merge(folders)` gives `Runs`, on which every table, plot and comparison is built:
+
+- ``runs.entries``: one `Entry` per (label, data set, protocol, condition): what the manifests say.
+- ``runs.records``: a DataFrame of per-image records: the columns of `RECORD_SCHEMA` and ``entry``,
+  the position in ``runs.entries``; sorted by ``entry``, then by position in the data set. Names,
+  image ids, hashes and messages are categorical; whole numbers are floats where some are missing.
+- ``runs.of(i)``: the records of entry ``i`` (a slice, no copy).
+- ``runs.notes``: sentences a reader must know about the merging itself.
+- `results(runs)` (in `results.py`): the table of results.csv; its row ``i`` is entry ``i``.
+
+Folders with equal manifests are shards of one run: their parts together are its records. What
+would mix numbers is refused: an image counted twice, one label for two models or one data set name
+for two sets of images under a label, one label and condition in two runs with different content.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from robustbench_twicing.cost import Cost
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.records import Evaluation, Manifest, RunFolder
+from robustbench_twicing.records.schema import RECORD_SCHEMA
+
+from .identity import check_one_label, check_same, run_identity
+from .shards import read_shards
+
+CATEGORIES = ["image", "pixels_sha256", "message"]
+Key = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One label on one data set under one condition: a row of results.csv.
+
+    Attributes:
+        evaluation: the model and the data set, as in the manifest.
+        condition: id, attack, eps, protocol, threat model, constants, as in the manifest.
+        manifest: of the run: seed, device, precision.
+        cost: summed over parts and folders.
+        flags: what happened on the way (``batch-halved``).
+        folders: where the records are from.
+    """
+
+    evaluation: Evaluation
+    condition: Mapping[str, Any]
+    manifest: Manifest
+    cost: Cost
+    flags: tuple[str, ...]
+    folders: tuple[Path, ...]
+
+    @property
+    def key(self) -> Key:
+        """Label, data set, protocol and condition."""
+        dataset, condition = self.evaluation.dataset["name"], self.condition
+        return self.evaluation.label, dataset, condition["protocol"], condition["id"]
+
+    @property
+    def n_expected(self) -> int:
+        """Images of the data set; with fewer records the entry is incomplete."""
+        return int(self.evaluation.dataset["n_images"])
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Merged runs; see the module's docstring.
+
+    Attributes:
+        entries: in the order of results.csv.
+        records: per image; see the module's docstring.
+        notes: sentences about the merging.
+    """
+
+    entries: tuple[Entry, ...]
+    records: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    _ends: NDArray[np.int64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        counts = np.bincount(self.records["entry"], minlength=len(self.entries))
+        object.__setattr__(self, "_ends", np.cumsum(counts))
+
+    def of(self, entry: int) -> pd.DataFrame:
+        """The records of one entry, in order of image."""
+        start = int(self._ends[entry - 1]) if entry else 0
+        return self.records.iloc[start : int(self._ends[entry])]
+
+
+def merge(folders: Sequence[RunFolder]) -> Runs:
+    """Merge run folders; see the module's docstring.
+
+    Raises:
+        UserError: damaged or foreign parts, an image counted twice, a folder given twice, or runs
+            that contradict each other; the message says where and what.
+    """
+    if not folders:
+        raise UserError("no run folder is given; give the --out of an eval")
+    _check_paths(folders)
+    groups: dict[str, list[RunFolder]] = {}
+    for folder in folders:
+        groups.setdefault(run_identity(folder.manifest), []).append(folder)
+    merged = _Merging()
+    for shards in groups.values():
+        for evaluation in shards[0].manifest.evaluations:
+            merged.add(shards, evaluation)
+    return merged.finish()
+
+
+def _check_paths(folders: Iterable[RunFolder]) -> None:
+    seen: set[Path] = set()
+    for folder in folders:
+        path = folder.path.resolve()
+        if path in seen:
+            raise UserError(f"{folder.path} is given twice; give each run folder once")
+        seen.add(path)
+
+
+class _Merging:
+    """Entries and records so far."""
+
+    def __init__(self) -> None:
+        self.entries: dict[Key, Entry] = {}
+        self.tables: list[pa.Table] = [RECORD_SCHEMA.empty_table()]
+        self.positions: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+        self.again: dict[tuple[str, Path, Path], list[str]] = {}
+
+    def add(self, shards: Sequence[RunFolder], evaluation: Evaluation) -> None:
+        """Add one evaluation of one run."""
+        check_one_label(evaluation, shards[0].path, self.entries.values())
+        found = read_shards(shards, evaluation)
+        conditions = shards[0].manifest.conditions
+        codes = _condition_codes(found.table, conditions, shards[0].path)
+        paths = tuple(folder.path for folder in shards)
+        wanted = np.full(len(conditions), -1)
+        for code, condition in enumerate(conditions):
+            cost = found.costs.get(condition_key(condition), Cost())
+            manifest = shards[0].manifest
+            entry = Entry(evaluation, condition, manifest, cost, found.flags, paths)
+            earlier = self.entries.get(entry.key)
+            if earlier is None:
+                wanted[code] = len(self.entries)
+                self.entries[entry.key] = entry
+            else:
+                self._again(earlier, entry, found.table.filter(pa.array(codes == code)))
+        positions = wanted[codes]
+        kept = positions >= 0
+        whole = bool(kept.all())  # as nearly always: then nothing is copied
+        self.tables.append(found.table if whole else found.table.filter(pa.array(kept)))
+        self.positions.append(positions[kept])
+
+    def _again(self, earlier: Entry, entry: Entry, table: pa.Table) -> None:
+        """The same condition in a second run: counted once where it is the same, else refused."""
+        position = list(self.entries).index(entry.key)
+        before = pa.concat_tables(
+            each.filter(pa.array(found == position))
+            for each, found in zip(self.tables, self.positions, strict=True)
+        )
+        check_same(earlier, entry, before, table)
+        where = entry.evaluation.label, earlier.folders[0], entry.folders[0]
+        self.again.setdefault(where, []).append(entry.key[-1])
+        folders = (*earlier.folders, *entry.folders)
+        self.entries[entry.key] = replace(earlier, folders=folders)
+
+    def finish(self) -> Runs:
+        """Everything in the order of results.csv: labels, data sets, conditions as they came."""
+        entries = list(self.entries.values())
+        groups: dict[tuple[str, str], list[int]] = {}
+        for position, entry in enumerate(entries):
+            groups.setdefault(entry.key[:2], []).append(position)
+        labels = list(dict.fromkeys(label for label, _ in groups))
+        ordered = sorted(groups, key=lambda group: labels.index(group[0]))
+        order = [position for group in ordered for position in groups[group]]
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        records = _frame(self.tables, place[np.concatenate(self.positions)])
+        _check_counted_once(records)
+        notes = tuple(
+            f"{label}: {', '.join(conditions)} is the same in {one} and {other}, counted once."
+            for (label, one, other), conditions in self.again.items()
+        )
+        return Runs(tuple(entries[position] for position in order), records, notes)
+
+
+def condition_key(condition: Mapping[str, Any]) -> str:
+    """Under which a condition's cost is kept."""
+    return f"{condition['protocol']}:{condition['id']}"
+
+
+def _condition_codes(
+    table: pa.Table, conditions: Sequence[Mapping[str, Any]], path: Path
+) -> NDArray[np.int64]:
+    """Of every record, the position of its condition."""
+    known = {condition_key(condition): code for code, condition in enumerate(conditions)}
+    names = [
+        table[name].unify_dictionaries().combine_chunks().to_pandas()
+        for name in ("protocol", "condition")
+    ]
+    lookup = np.array(
+        [
+            [known.get(f"{protocol}:{condition}", -1) for condition in names[1].cat.categories]
+            for protocol in names[0].cat.categories
+        ],
+        dtype=np.int64,
+    )
+    if not len(table):
+        return np.empty(0, np.int64)
+    codes: NDArray[np.int64] = lookup[names[0].cat.codes, names[1].cat.codes]
+    if (codes < 0).any():
+        raise UserError(f"{path} has records of a condition that its run.json does not name")
+    return codes
+
+
+def _frame(tables: Sequence[pa.Table], entries: NDArray[np.int64]) -> pd.DataFrame:
+    whole = pa.concat_tables(tables).unify_dictionaries()
+    frame: pd.DataFrame = whole.to_pandas(categories=CATEGORIES)
+    frame["entry"] = entries
+    order = np.lexsort((frame["index"].to_numpy(), entries))
+    return frame.iloc[order].reset_index(drop=True)
+
+
+def _check_counted_once(records: pd.DataFrame) -> None:
+    images = records["image"].cat
+    pairs = records["entry"] * len(images.categories) + images.codes
+    twice = pairs.duplicated()
+    if twice.any():
+        row = records[twice].iloc[0]
+        raise UserError(
+            f"image {row['image']} is counted twice under {row['condition']} for {row['label']}"
+        )

@@ -1,0 +1,169 @@
+"""Run folders made from outcomes that a test writes down, without any network."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from attacks import find_attack
+from robustbench_twicing.budgets import parse_budget
+from robustbench_twicing.conditions import CLEAN, Condition, clean
+from robustbench_twicing.cost import Cost
+from robustbench_twicing.description import describe_condition
+from robustbench_twicing.records import Evaluation, Manifest, Part, RunFolder
+from robustbench_twicing.records.schema import RECORD_SCHEMA
+
+Outcomes = Mapping[str, Sequence[int | str | None]]
+"""Condition to one rank per image (0: right), or ``error`` or ``skipped``; None: not there."""
+CLASSES = 10
+STD = (0.2, 0.25, 0.3)
+
+
+def condition(name: str, protocol: str = "pixel", **settings: Any) -> Condition:
+    """``clean``, ``pgd@4/255`` with the protocol's constants or others, or any other name."""
+    if name == CLEAN:
+        return clean(protocol)
+    attack, at, budget = name.partition("@")
+    if not at:
+        return replace(clean(protocol), id=name, attack=name.split("/")[0])
+    return find_attack(attack).condition(parse_budget(budget), protocol, settings)
+
+
+def model(label: str, **changed: Any) -> dict[str, Any]:
+    """What a manifest says of a model: everything follows from its label."""
+    digest = sha256(label.encode()).hexdigest()
+    return {
+        "model": label,
+        "family": "deit",
+        "checkpoint": f"{label}.pth",
+        "checkpoint_sha256": digest,
+        "weights": "plain",
+        "weights_sha256": digest[::-1],
+        "notes": [],
+        "flags": [],
+        "details": {},
+        **changed,
+    }
+
+
+def dataset(n_images: int, **changed: Any) -> dict[str, Any]:
+    """What a manifest says of a data set."""
+    return {
+        "name": "val",
+        "source": "files",
+        "n_images": n_images,
+        "fingerprint": f"{n_images:064d}",
+        "labelling": "made up",
+        "num_classes": CLASSES,
+        "notes": [],
+        "flags": [],
+        "skipped": [],
+        **changed,
+    }
+
+
+def write_run(
+    path: Path,
+    outcomes: Mapping[str, Outcomes],
+    *,
+    protocol: str = "pixel",
+    models: Mapping[str, Mapping[str, Any]] | None = None,
+    data: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    shard: tuple[int, int] = (1, 1),
+    images: Sequence[str] | None = None,
+    **manifest: Any,
+) -> RunFolder:
+    """Write a run whose records say just these outcomes.
+
+    Args:
+        path: of the folder.
+        outcomes: label to condition to outcomes; all labels have the same conditions.
+        protocol: of all conditions.
+        models: by label, what to change in `model`.
+        data: what to change in `dataset`.
+        settings: constants of the attacks, other than the protocol's.
+        shard: write only these parts.
+        images: image ids; default 0.png, 1.png, ...
+        manifest: seed, batch_size, device, ...
+    """
+    first = next(iter(outcomes.values()))
+    n_images = len(next(iter(first.values()))) if first else 0
+    about = dataset(n_images, **(data or {}))
+    preprocessing = {
+        "crop": 224,
+        "resize": 256,
+        "interpolation": "bicubic",
+        "mean": [0.5] * 3,
+        "std": [*STD],
+    }
+    evaluations = tuple(
+        Evaluation(label, model(label, **(models or {}).get(label, {})), preprocessing, about)
+        for label in outcomes
+    )
+    conditions = [condition(name, protocol, **(settings or {})) for name in first]
+    described = tuple(describe_condition(each) for each in conditions)
+    options = {"seed": 0, "batch_size": 4, **manifest}
+    folder = RunFolder.create_or_continue(path, Manifest(evaluations, described, **options))
+    names = images or [f"{number}.png" for number in range(n_images)]
+    for evaluation in evaluations:
+        for part in range(folder.part_count(evaluation)):
+            if part % shard[1] == shard[0] - 1:
+                size = folder.manifest.batch_size
+                indices = range(part * size, min((part + 1) * size, n_images))
+                rows = [
+                    row
+                    for index in indices
+                    for each in conditions
+                    for row in _row(evaluation, each, index, names[index], outcomes)
+                ]
+                columns = {name: [row.get(name) for row in rows] for name in RECORD_SCHEMA.names}
+                costs = {each.key: Cost(len(indices), len(indices), 0.25) for each in conditions}
+                folder.write_part(evaluation, part, Part(columns, costs))
+    return folder
+
+
+def _row(
+    evaluation: Evaluation,
+    condition: Condition,
+    index: int,
+    image: str,
+    outcomes: Mapping[str, Outcomes],
+) -> list[dict[str, Any]]:
+    own = outcomes[evaluation.label]
+    outcome = own[condition.id][index]
+    if outcome is None:
+        return []
+    before = own[CLEAN][index] if CLEAN in own else 0
+    target = index % CLASSES
+    row = {
+        "label": evaluation.label,
+        "dataset": evaluation.dataset["name"],
+        "protocol": condition.protocol,
+        "condition": condition.id,
+        "index": index,
+        "image": image,
+        "target": target,
+    }
+    if isinstance(outcome, str):
+        return [row | {"status": outcome, "message": f"{image} has {outcome}"}]
+    clean_rank = before if isinstance(before, int) else 0
+    scale = max(STD) if condition.threat.space == "normalized" else 1
+    return [
+        row
+        | {
+            "pixels_sha256": sha256(image.encode()).hexdigest()[:16],
+            "clean_rank": clean_rank,
+            "clean_prediction": (target + clean_rank) % CLASSES,
+            "rank": outcome,
+            "rank_8bit": outcome,
+            "prediction": (target + outcome) % CLASSES,
+            "clean_loss": 1.0 + clean_rank,
+            "loss": 2.0 + outcome,
+            "gradient": 0.5,
+            "linf": float(condition.eps * Fraction(scale)),
+            "status": "ok",
+        }
+    ]
