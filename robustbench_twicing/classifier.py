@@ -9,7 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from .data.imagenet import NUM_CLASSES
+from .data.label_space import LabelSpace
 from .errors import UserError
+from .label_layers import Select, label_layer
 from .preprocessing import Preprocessing
 
 
@@ -27,20 +30,6 @@ class Normalize(nn.Module):
     def forward(self, pixels: Tensor) -> Tensor:
         """Pixels (N, 3, H, W) in [0, 1] to the network's input."""
         return (pixels - self.mean) / self.std
-
-
-class Select(nn.Module):
-    """Keep the logits of some classes; the attack then sees just what the score sees."""
-
-    classes: Tensor
-
-    def __init__(self, classes: Sequence[int]) -> None:
-        super().__init__()
-        self.register_buffer("classes", torch.tensor(classes, dtype=torch.long))
-
-    def forward(self, logits: Tensor) -> Tensor:
-        """Logits (N, K) to (N, len(classes))."""
-        return logits[:, self.classes]
 
 
 @dataclass(frozen=True)
@@ -95,7 +84,8 @@ class Classifier(nn.Module):
         super().__init__()
         self.normalize = Normalize(preprocessing.mean, preprocessing.std) if normalize else None
         self.network = network
-        self.select = Select(classes) if classes is not None else None
+        self.select: nn.Module | None = None if classes is None else Select(classes)
+        self.space: LabelSpace | None = None
         self.preprocessing = preprocessing
         self.record = record
         self._autocast: torch.dtype | None = None
@@ -112,6 +102,23 @@ class Classifier(nn.Module):
         tensors = chain(self.network.parameters(), self.network.buffers())
         return next((tensor.device for tensor in tensors), torch.device("cpu"))
 
+    def answering_in(self, space: LabelSpace) -> "Classifier":
+        """The same network, shared and not copied, with logits of a data set's labels.
+
+        Raises:
+            UserError: it keeps the logits of some classes already. The classifier that is returned
+                raises it from `forward`, where the network has not ImageNet-1k's 1000 logits.
+        """
+        if self.select is not None:
+            raise UserError(
+                f"{self.record.model} keeps some classes only; {space.name} needs all of "
+                f"ImageNet-1k's {NUM_CLASSES}"
+            )
+        normalize = self.normalize is not None
+        other = Classifier(self.network, self.preprocessing, self.record, normalize=normalize)
+        other.select, other.space = label_layer(space), space
+        return other.to(self.device)
+
     def forward(self, pixels: Tensor) -> Tensor:
         """Pixels (N, 3, H, W) in [0, 1] to logits (N, K)."""
         x = pixels if self.normalize is None else self.normalize(pixels)
@@ -120,6 +127,11 @@ class Classifier(nn.Module):
             raise UserError(
                 f"{self.record.model} returned {_describe(logits)}; "
                 f"a classifier must return one tensor of logits ({len(pixels)}, classes)"
+            )
+        if self.space is not None and logits.shape[1] != NUM_CLASSES:
+            raise UserError(
+                f"{self.record.model} has {logits.shape[1]} classes; {self.space.name} is scored "
+                f"over the {NUM_CLASSES} of ImageNet-1k, and needs a model that has them"
             )
         return logits if self.select is None else self.select(logits)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..errors import UserError
 from .class_list import OwnClasses
-from .imagenet import NUM_CLASSES, SUBSETS, WNID, wnid_to_index, wnids
+from .imagenet import NUM_CLASSES, WNID, wnid_to_index
 from .scanning import Found, Listing, count, name_some
 
 _NUMBER = re.compile(r"[0-9]+")
@@ -37,15 +37,41 @@ def label_by_folder(listing: Listing, classes: OwnClasses | None = None) -> Labe
     """
     if classes is not None:
         return _by_own_classes(listing, classes)
-    names = {part for image in listing.images for part in image.id.split("/")[:-1]}
-    if any(WNID.fullmatch(name) for name in names) or WNID.fullmatch(listing.root.name):
-        return _by_wnid(listing)
-    if any(_NUMBER.fullmatch(name) for name in names):
-        return _by_number(listing)
+    if has_wnid_folders(listing):
+        return label_by_wnid(listing)
+    if has_numbered_folders(listing):
+        labelled = label_by_number(listing)
+        if set(labelled.labels) == set(range(200)):
+            raise UserError(
+                f"{listing.root}: 200 folders numbered 0 to 199 look like positions within a "
+                "subset (ImageNet-A, -R, Tiny ImageNet), not ImageNet-1k classes; name them by "
+                "wnid, or give --classes FILE.json mapping each folder to its class index"
+            )
+        return labelled
     raise UserError(_no_class_folders(listing))
 
 
-def _by_wnid(listing: Listing) -> Labelled:
+def has_wnid_folders(listing: Listing) -> bool:
+    """Whether a folder with images is named by a wnid, the root among them."""
+    return any(WNID.fullmatch(name) for name in {*_folder_names(listing), listing.root.name})
+
+
+def has_numbered_folders(listing: Listing) -> bool:
+    """Whether a folder with images is named by a number."""
+    return any(_NUMBER.fullmatch(name) for name in _folder_names(listing))
+
+
+def _folder_names(listing: Listing) -> set[str]:
+    return {part for image in listing.images for part in image.id.split("/")[:-1]}
+
+
+def label_by_wnid(listing: Listing) -> Labelled:
+    """Labels are class indices 0 to 999 of the folders' wnids.
+
+    Raises:
+        UserError: images outside of such folders, wnids that are not ImageNet-1k's, or one class
+            in two places.
+    """
     places = _places(listing, lambda name: WNID.fullmatch(name) is not None, root_counts=True)
     index = wnid_to_index()
     unknown = sorted(name for name in places.folders if name not in index)
@@ -55,16 +81,17 @@ def _by_wnid(listing: Listing) -> Labelled:
             f"ImageNet-1k's 1000 ({name_some(unknown)}); "
             "take them away, or give --classes FILE with your own class list"
         )
-    notes = [
-        f"its 200 classes are exactly those of ImageNet-{subset[-1].upper()}"
-        for subset in SUBSETS
-        if set(places.folders) == set(wnids(subset))
-    ]
     labels = tuple(index[name] for name in places.names)
-    return _labelled(listing, labels, NUM_CLASSES, "folders named by wnid", notes)
+    return _labelled(listing, labels, NUM_CLASSES, "folders named by wnid", [])
 
 
-def _by_number(listing: Listing) -> Labelled:
+def label_by_number(listing: Listing) -> Labelled:
+    """Labels are the folders' numbers, read as numbers: sorted as text, 10 would come before 2.
+
+    Raises:
+        UserError: images outside of such folders, numbers that are not 0 to 999, or one class in
+            two places.
+    """
     places = _places(listing, lambda name: _NUMBER.fullmatch(name) is not None)
     numbers = {int(name): name for name in places.folders}
     if len(numbers) < len(places.folders):
@@ -74,12 +101,6 @@ def _by_number(listing: Listing) -> Labelled:
             "numbered folders are 0 to 999, each once"
         )
     check_range(set(numbers), str(listing.root), "folders")
-    if set(numbers) == set(range(200)):
-        raise UserError(
-            f"{listing.root}: 200 folders numbered 0 to 199 look like positions within a subset "
-            "(ImageNet-A, -R, Tiny ImageNet), not ImageNet-1k classes; name them by wnid, or give "
-            "--classes FILE.json mapping each folder to its class index"
-        )
     labels = tuple(int(name) for name in places.names)
     notes = ["folders are numbered: their numbers were taken as ImageNet-1k class indices"]
     return _labelled(listing, labels, NUM_CLASSES, "folders named by class index", notes)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..preprocessing import Preprocessing
+from .label_space import LabelSpace
 
 Pixels = NDArray[np.uint8]
 
@@ -55,6 +56,10 @@ class Dataset:
         flags: short marks that stay on every number, like ``limit-12-of-100``.
         skipped: files left out, with the reason; known before anything is decoded.
         source: ``files``; generated data say otherwise.
+        space: which of the model's 1000 logits stand for which label, where label ``i`` is not
+            simply logit ``i``.
+        clean_id: id of the condition that leaves the images as they are: ``clean``, or the data
+            set's name where its images are a test of their own (``imagenet-a``).
     """
 
     name: str
@@ -67,6 +72,8 @@ class Dataset:
     flags: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     source: str = "files"
+    space: LabelSpace | None = None
+    clean_id: str = "clean"
 
     def __post_init__(self) -> None:
         if not len(self.ids) == len(set(self.ids)) == len(self.labels):

@@ -1,23 +1,46 @@
-"""One door to all data: a folder, an array file, or foolbox's samples."""
+"""One door to all data: a folder, a known test set, an array file, or foolbox's samples."""
 
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import UserError
 from .arrays import open_arrays
-from .class_folders import Labelled, label_by_folder
+from .class_folders import label_by_folder
 from .class_list import OwnClasses, read_classes
 from .dataset import Dataset
-from .files import FileImages
+from .files import files_dataset
+from .known_contents import plain_remark
+from .known_opening import open_known
+from .known_sets import KnownSet, known_set
 from .label_file import read_label_file
 from .labels_to_images import label_by_file
 from .samples import SAMPLES, open_samples
-from .scanning import IMAGE_ENDINGS, Listing, count, name_some, scan
+from .scanning import check_has_images, count, scan
 
 ARRAY_ENDINGS = (".npz", ".npy")
 RIGHT_FORM = f"right are a folder of images, an array file (.npz, .npy) or {SAMPLES}"
 StrPath = str | os.PathLike[str]
+
+
+class Named(NamedTuple):
+    """A data set as asked for: a known one and its folder, or anything else and None."""
+
+    known: KnownSet | None
+    spec: str
+
+
+def split_name(spec: str) -> Named:
+    """``imagenet-a=DIR`` as name and folder; anything else is no known set.
+
+    Raises:
+        UserError: a name before ``=`` that no set has.
+    """
+    name, equals, path = spec.partition("=")
+    if not equals or "/" in name or Path(spec).exists():
+        return Named(None, spec)
+    return Named(known_set(name), path)
 
 
 def open_dataset(
@@ -30,13 +53,15 @@ def open_dataset(
 ) -> Dataset:
     """Open labelled images; nothing is decoded yet.
 
-    A folder's images are labelled by their class folders (wnids, or class indices 0 to 999; an
-    image belongs to the nearest class folder above it), by ``labels``, or by ``classes``.
-    Hidden files are ignored, links are followed.
+    ``NAME=DIR`` opens a test set that is known by name (see `KNOWN_SETS`), with the rule of its
+    score: ``imagenet-a=DIR`` is scored over its 200 classes. A plain folder's images are labelled
+    by their class folders (wnids, or class indices 0 to 999; an image belongs to the nearest class
+    folder above it), by ``labels``, or by ``classes``. Hidden files are ignored, links are
+    followed.
 
     Args:
-        spec: a folder; ``.npz`` with ``images`` and ``labels``; ``.npy`` with images, and
-            ``labels`` another; a folder of ``images.npy`` and ``labels.npy``; or
+        spec: a folder; ``NAME=DIR``; ``.npz`` with ``images`` and ``labels``; ``.npy`` with images,
+            and ``labels`` another; a folder of ``images.npy`` and ``labels.npy``; or
             ``samples:imagenet``.
         labels: label file: CSV (file, wnid or index) or lines of a name and a label.
         classes: own classes: a text file, one folder name a line, or JSON name -> index.
@@ -44,10 +69,17 @@ def open_dataset(
         seed: of that choice.
 
     Raises:
-        UserError: nothing there, no images, or labels that cannot be trusted.
+        UserError: nothing there, no images, labels that cannot be trusted, or not the set that the
+            name says.
     """
-    own = read_classes(_absolute(classes)) if classes is not None else None
-    dataset = _open(os.fspath(spec), _absolute(labels) if labels is not None else None, own)
+    known, path = split_name(os.fspath(spec))
+    if known is not None:
+        if labels is not None or classes is not None:
+            raise UserError(f"{known.name} has labels of its own; leave --labels and --classes out")
+        dataset = open_known(known, _absolute(path))
+    else:
+        own = read_classes(_absolute(classes)) if classes is not None else None
+        dataset = _open(path, _absolute(labels) if labels is not None else None, own)
     if limit is None:
         return dataset
     from .limit import limit_dataset  # seeds need torch, which opening alone does not
@@ -82,37 +114,28 @@ def _open_folder(root: Path, labels: Path | None, classes: OwnClasses | None) ->
                 "one of them: images.npy with --labels labels.npy, or the image folder"
             )
         return open_arrays(images, array_labels, classes, name=root.name)
-    if not listing.images:
-        raise UserError(_no_images(listing))
+    check_has_images(listing)
     if labels is None:
-        return _files_dataset(listing, label_by_folder(listing, classes))
+        return _with_remark(files_dataset(listing, label_by_folder(listing, classes)))
     lines = read_label_file(labels, classes)
     others = tuple(item for item in listing.others if root / item.id != labels)
     listing = replace(listing, others=others)
-    return _files_dataset(listing, label_by_file(listing, lines, str(labels), classes))
+    labelled = label_by_file(listing, lines, str(labels), classes)
+    return _with_remark(files_dataset(listing, labelled))
 
 
-def _files_dataset(listing: Listing, labelled: Labelled) -> Dataset:
-    return Dataset(
-        name=listing.root.name,
-        ids=tuple(image.id for image in labelled.images),
-        labels=labelled.labels,
-        images=FileImages(labelled.images),
-        num_classes=labelled.num_classes,
-        labelling=labelled.labelling,
-        notes=labelled.notes,
-        skipped=listing.skipped,
-    )
+def _with_remark(dataset: Dataset) -> Dataset:
+    """Say and flag that a plain folder looks like a set with a score of its own."""
+    remark = plain_remark(dataset)
+    if remark is None:
+        return dataset
+    flags, notes = (*dataset.flags, remark.flag), (*dataset.notes, remark.sentence)
+    return replace(dataset, flags=flags, notes=notes)
 
 
 def _absolute(path: StrPath) -> Path:
     """An absolute path in which links keep their names: a data set is called what it was given."""
     return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - resolve() follows links
-
-
-def _no_images(listing: Listing) -> str:
-    seen = f"; seen: {name_some(item.id for item in listing.others)}" if listing.others else ""
-    return f"{listing.root} holds no images ({', '.join(sorted(IMAGE_ENDINGS))}){seen}"
 
 
 def _unpack(path: Path) -> str:

@@ -80,6 +80,19 @@ def scan(root: Path) -> Listing:
     return Listing(root, tuple(sorted(images)), tuple(sorted(others)), tuple(sorted(folders)))
 
 
+def check_has_images(listing: Listing) -> None:
+    """Refuse a folder without images.
+
+    Raises:
+        UserError: naming what was seen instead.
+    """
+    if not listing.images:
+        others = name_some(item.id for item in listing.others)
+        seen = f"; seen: {others}" if listing.others else ""
+        endings = ", ".join(sorted(IMAGE_ENDINGS))
+        raise UserError(f"{listing.root} holds no images ({endings}){seen}")
+
+
 def name_some(names: Iterable[str], most: int = 3) -> str:
     """``a, b, c and 4 more``."""
     every = list(names)

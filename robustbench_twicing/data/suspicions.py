@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 
 from .dataset import Dataset
 from .files import FileImages
-from .imagenet import NUM_CLASSES, SUBSETS, subset_indices
 from .scanning import Found, count, name_some
 from .survey import Survey
 
@@ -40,7 +39,6 @@ def suspicions(dataset: Dataset, survey: Survey, root: Path | None = None) -> tu
     found = dataset.images.found if isinstance(dataset.images, FileImages) else ()
     sentences = [
         *_counted_from_one(dataset),
-        *_subset(dataset),
         *_sizes(survey),
         *_corruption(found, folder),
         *_training(found, folder),
@@ -63,17 +61,6 @@ def _counted_from_one(dataset: Dataset) -> Iterator[str]:
             f"labels are 1 to {len(seen)} without a gap and never 0: were they counted from 1? "
             "Class indices start at 0"
         )
-
-
-def _subset(dataset: Dataset) -> Iterator[str]:
-    for subset in SUBSETS:
-        if dataset.num_classes == NUM_CLASSES and set(dataset.labels) == set(
-            subset_indices(subset)
-        ):
-            yield (
-                f"its 200 classes are those of ImageNet-{subset[-1].upper()}, which is scored over "
-                "200 logits, not over 1000: state which"
-            )
 
 
 def _sizes(survey: Survey) -> Iterator[str]:

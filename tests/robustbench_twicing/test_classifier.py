@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.classifier import Classifier, ModelRecord, Normalize, Select, std_of
+from robustbench_twicing.classifier import Classifier, ModelRecord, Normalize, std_of
 from robustbench_twicing.errors import UserError
 from tests.tiny import PREPROCESSING, ConvNet, Linear
 
@@ -94,4 +94,3 @@ def test_only_a_classifier_knows_its_std() -> None:
 def test_layers_by_hand() -> None:
     layer = Normalize((0.5, 0.25, 0.0), (0.5, 0.25, 1.0))
     assert layer(torch.ones(1, 3, 1, 1)).flatten().tolist() == [1, 3, 1]
-    assert Select([2, 0])(torch.tensor([[1.0, 2.0, 3.0]])).tolist() == [[3, 1]]

@@ -7,7 +7,6 @@ import pytest
 from PIL import Image
 
 from robustbench_twicing.data import open_dataset
-from robustbench_twicing.data.imagenet import wnids
 from robustbench_twicing.data.survey import survey
 from robustbench_twicing.data.suspicions import suspicions
 
@@ -38,7 +37,6 @@ CASES = {
     "train names": (["n01440764/n01440764_9.JPEG"], "files are named like n..._N"),
     "imagenet-c": ([f"snow/3/{name}" for name in SOUND], "named like ImageNet-C (snow)"),
     "twins": (["n01440764/a.png", "n01440764/a.JPEG"], "1 name with more than one ending"),
-    "imagenet-r": ([f"{wnid}/a.png" for wnid in wnids("imagenet-r")], "those of ImageNet-R"),
 }
 
 

@@ -1,0 +1,64 @@
+"""Layers between a network's logits and the labels of a data set; an attack goes through them."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from .data.imagenet import NUM_CLASSES
+from .data.label_space import LabelSpace
+
+
+class Select(nn.Module):
+    """Keep the logits of some classes; the attack then sees just what the score sees."""
+
+    classes: Tensor
+
+    def __init__(self, classes: Sequence[int]) -> None:
+        super().__init__()
+        self.register_buffer("classes", torch.tensor(classes, dtype=torch.long))
+
+    def forward(self, logits: Tensor) -> Tensor:
+        """Logits (N, K) to (N, len(classes))."""
+        return logits[:, self.classes]
+
+
+class BestFirst(nn.Module):
+    """Every label's best logit first, all others after them: several classes may mean one label.
+
+    Column ``i`` is the largest logit of label ``i``'s classes. The rest of the columns are the
+    labels' other logits and those of no label, so that ranks and cross-entropy are over all of the
+    network's logits: the label is top-1 just where the largest of all is one of its classes'.
+
+    Args:
+        labels: class indices by label, none of them in two labels.
+        num_classes: how many logits the network has.
+    """
+
+    members: Tensor
+    given: Tensor
+    rest: Tensor
+
+    def __init__(self, labels: Sequence[Sequence[int]], num_classes: int) -> None:
+        super().__init__()
+        most = max(len(classes) for classes in labels)
+        padded = [[*classes, *[-1] * (most - len(classes))] for classes in labels]
+        rest = sorted(set(range(num_classes)) - {each for classes in labels for each in classes})
+        members = torch.tensor(padded, dtype=torch.long)
+        self.register_buffer("members", members.clamp(min=0))
+        self.register_buffer("given", members >= 0)
+        self.register_buffer("rest", torch.tensor(rest, dtype=torch.long))
+
+    def forward(self, logits: Tensor) -> Tensor:
+        """Logits (N, K) to (N, K), in another order for every image."""
+        own = logits[:, self.members].masked_fill(~self.given, -torch.inf)
+        own = own.sort(dim=2, descending=True).values
+        others = own[:, :, 1:][:, self.given[:, 1:]]
+        return torch.cat([own[:, :, 0], others, logits[:, self.rest]], 1)
+
+
+def label_layer(space: LabelSpace) -> nn.Module:
+    """The layer that turns 1000 ImageNet logits into logits of a data set's labels."""
+    if space.others_count:
+        return BestFirst(space.logits, NUM_CLASSES)
+    return Select([index for (index,) in space.logits])
