@@ -23,7 +23,9 @@ def register(app: typer.Typer) -> None:
 
 
 def data(
-    source: Annotated[str, typer.Argument(help="Folder, .npz, .npy or samples:imagenet.")],
+    source: Annotated[
+        str, typer.Argument(help="Folder, NAME=DIR (imagenet-a=DIR), .npz, .npy, samples:imagenet.")
+    ],
     labels: Annotated[
         Path | None, typer.Option(help="Label file: CSV file,wnid or lines NAME LABEL.")
     ] = None,
@@ -38,6 +40,7 @@ def data(
     from rich.console import Console
 
     from ..data import open_dataset
+    from ..data.opening import split_name
     from ..data.suspicions import suspicions
     from ..errors import UserError
 
@@ -45,7 +48,8 @@ def data(
     found = _survey(dataset, full)
     if len(found.bad) == len(dataset):
         raise UserError(f"{source}: none of {len(dataset)} images can be read; {found.bad[0]}")
-    root = Path(source).expanduser().absolute() if Path(source).exists() else None
+    folder = Path(split_name(source).spec).expanduser()
+    root = folder.absolute() if folder.exists() else None
     console = Console()
     _facts(console, dataset, found)
     _sentences(console, "Notes", dataset.notes)
@@ -92,6 +96,10 @@ def _facts(console: Console, dataset: Dataset, found: Survey) -> None:
 
 def _counts(dataset: Dataset) -> str:
     seen = len(set(dataset.labels))
+    if dataset.space is not None:
+        logits = "all 1000" if dataset.space.others_count else f"{dataset.num_classes}"
+        classes = f"{seen} of {dataset.num_classes} classes"
+        return f"{len(dataset)} in {classes}, scored over {logits} logits"
     if dataset.num_classes is None:
         return f"{len(dataset)} in {seen} classes (number of classes not known)"
     return f"{len(dataset)} in {seen} of {dataset.num_classes} classes"
@@ -121,6 +129,8 @@ def _classes(dataset: Dataset, counts: dict[int, int], number: int) -> str:
 def _class_name(dataset: Dataset, label: int) -> str:
     from ..data.imagenet import NUM_CLASSES, wnids
 
+    if dataset.space is not None:
+        return f"{label} {'/'.join(wnids()[logit] for logit in dataset.space.logits[label])}"
     return f"{label} {wnids()[label]}" if dataset.num_classes == NUM_CLASSES else str(label)
 
 

@@ -32,31 +32,27 @@ def check_fits(known: KnownSet, root: Path, labelled: Labelled) -> None:
     twin = _twin(seen)
     outside = sorted(seen - own)
     if outside or twin not in (None, known):
-        looks = _looks_like(seen, twin)
-        also = f"{name_some(wnids()[index] for index in outside)} are not among {known.title}'s 200"
-        raise UserError(
-            f"{root} is not {known.title}: {looks}{f'; {also}' if outside and not twin else ''}; "
-            f"{_advice(twin)}"
-        )
+        raise UserError(f"{root} is not {known.title}: {_what_it_is(known, seen, outside)}")
     if known.shifted and _is_validation_set(labelled):
         raise UserError(
             f"{root} is not {known.title}: its files are named like ImageNet's validation set "
-            f"({labelled.images[0].id}); give it as --data {IMAGENET}=DIR"
+            f"({labelled.images[0].id}); give {IMAGENET}=DIR"
         )
 
 
-def _looks_like(seen: Collection[int], twin: KnownSet | None) -> str:
-    if twin is not None:
-        return f"its 200 classes are exactly those of {twin.title}"
-    if len(seen) == NUM_CLASSES:
-        return "it has all 1000 classes of ImageNet-1k"
-    return f"it has {count(len(seen), 'class', 'classes')} of ImageNet-1k"
-
-
-def _advice(twin: KnownSet | None) -> str:
-    if twin is not None:
-        return f"give it as --data {twin.name}=DIR"
-    return "name the set that it is, or give plain --data DIR, which is scored over all 1000"
+def _what_it_is(known: KnownSet, seen: Collection[int], outside: Collection[int]) -> str:
+    """What the classes look like, and how that is asked for."""
+    classes = count(len(seen), "class", "classes")
+    for subset in SUBSETS:
+        twin = KNOWN_SETS[subset]
+        if twin != known and set(seen) <= set(subset_indices(subset)):
+            exactly = "exactly" if len(seen) == twin.classes else "among"
+            return f"its {classes} are {exactly} those of {twin.title}; give {twin.name}=DIR"
+    names = name_some(wnids()[index] for index in outside)
+    return (
+        f"of its {classes} {len(outside)} are not among {known.title}'s {known.classes} ({names}); "
+        "name the set that it is, or give plain --data DIR, which is scored over all 1000"
+    )
 
 
 def _twin(seen: Collection[int]) -> KnownSet | None:

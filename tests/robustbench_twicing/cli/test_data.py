@@ -9,8 +9,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from robustbench_twicing.cli.data import register
-from robustbench_twicing.data import open_dataset
+from robustbench_twicing.data import open_dataset, subset_indices, wnids
 from robustbench_twicing.errors import UserError
+from tests.palette import OBJECTNET, wnid_folders, write, write_mappings
 
 
 @pytest.fixture
@@ -118,3 +119,29 @@ def test_unusable_data_is_the_users_mistake(app: typer.Typer, tmp_path: Path) ->
     (tmp_path / "n01440764" / "a.png").write_bytes(b"")
     with pytest.raises(UserError, match=r"none of 1 images can be read.*a\.png is empty"):
         run(app, tmp_path)
+
+
+def test_known_sets_are_checked_by_name(app: typer.Typer, tmp_path: Path) -> None:
+    partial = wnid_folders(subset_indices("imagenet-a")[1:], images=2)
+    root = write(tmp_path / "imagenet-a", partial)
+    output = run(app, f"imagenet-a={root}", columns=300)
+    for line in (
+        "data set     imagenet-a",
+        "images       398 in 199 of 200 classes, scored over 200 logits",
+        "1 of its 200 classes have no image here: n01498041",
+        "398 images in imagenet-a, 7,500 in the published set",
+    ):
+        assert line in output
+    with pytest.raises(
+        UserError, match="is not ImageNet-R: its 199 classes are among those of ImageNet-A"
+    ):
+        run(app, f"imagenet-r={root}")
+
+
+def test_objectnets_classes_are_named_by_all_their_wnids(app: typer.Typer, tmp_path: Path) -> None:
+    write(tmp_path / "images", {"chair/a.png": 559, "helmet/a.png": 3, "helmet/b.png": 4}, border=2)
+    write_mappings(tmp_path / "mappings", OBJECTNET)
+    output = run(app, f"objectnet={tmp_path}", columns=300)
+    assert "3 in 2 of 3 classes, scored over all 1000 logits" in output
+    names = [wnids()[index] for index in (423, 559, 765, 518, 560)]
+    assert f"1 (1 {'/'.join(names[:3])}) to 2 (2 {'/'.join(names[3:])})" in output

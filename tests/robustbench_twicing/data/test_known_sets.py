@@ -56,13 +56,15 @@ def test_what_a_folder_looks_like(tmp_path: Path) -> None:
     a = write(tmp_path / "a", subset_folders("imagenet-a"))
     whole = write(tmp_path / "whole", wnid_folders(range(1000)))
     strange = {f"{wnids()[0]}/x.png": 0, **subset_folders("imagenet-r")}
+    partial = write(tmp_path / "partial", wnid_folders(subset_indices("imagenet-a")[:150]))
     wrong = {
         f"imagenet-r={a}": "not ImageNet-R: its 200 classes are exactly those of ImageNet-A; "
-        "give it as --data imagenet-a=DIR",
+        "give imagenet-a=DIR",
         f"imagenet={a}": "not the ImageNet validation set: its 200 classes are exactly those of Im",
         f"sketch={a}": "not ImageNet-Sketch: its 200 classes are exactly those of ImageNet-A",
-        f"imagenet-a={whole}": "it has all 1000 classes of ImageNet-1k; n01440764, n01443537, n014",
-        f"imagenet-r={write(tmp_path / 'b', strange)}": "n01440764 are not among ImageNet-R's 200",
+        f"imagenet-r={partial}": "its 150 classes are among those of ImageNet-A; give imagenet-a=",
+        f"imagenet-a={whole}": "of its 1000 classes 800 are not among ImageNet-A's 200 (n01440764",
+        f"imagenet-r={write(tmp_path / 'b', strange)}": "of its 201 classes 1 are not among Image",
     }
     for spec, words in wrong.items():
         with pytest.raises(UserError) as caught:
