@@ -1,0 +1,20 @@
+"""Pictures: functions that draw on the axes they are given, and what makes files of them."""
+
+from .corruption_bars import corruption_bars
+from .corruption_map import corruption_map
+from .curves import budget_curve
+from .files import save_pictures
+from .legend import outside_legend
+from .lettering import styled
+from .pictures import Picture, pictures
+
+__all__ = [
+    "Picture",
+    "budget_curve",
+    "corruption_bars",
+    "corruption_map",
+    "outside_legend",
+    "pictures",
+    "save_pictures",
+    "styled",
+]

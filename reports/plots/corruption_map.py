@@ -1,0 +1,67 @@
+"""One model's accuracy by corruption and severity, as a map of numbers."""
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from ..corruption_error import EXTRA, MAIN, SEVERITIES
+from ..corruption_rows import corruption_rows
+from .lettering import lettering
+from .panel import panel
+
+COLOURS = "Blues"
+"""One hue, the darker the more: alike for all kinds of colour vision, and in print."""
+BRIGHT = 0.18
+"""Relative luminance above which black stands out more than white (WCAG 2.1)."""
+
+
+def corruption_map(ax: Axes, results: pd.DataFrame, *, label: str) -> None:
+    """Draw top-1 accuracy in percent, corruptions down and severities across.
+
+    A cell that was not scored is hatched and empty.
+
+    Args:
+        ax: where to.
+        results: columns of `COLUMNS`, of one data set and protocol.
+        label: whose.
+
+    Raises:
+        UserError: several data sets or protocols, or one condition of a label twice.
+    """
+    shown = panel(corruption_rows(results[results["label"] == label]))
+    rows = shown.results
+    top1 = rows["top1"].where(rows["status"] == "ok").astype(float)
+    cells = rows.assign(top1=top1).pivot(index="corruption", columns="severity", values="top1")
+    own = [name for name in cells.index if name not in (*MAIN, *EXTRA)]
+    names = [name for name in (*MAIN, *EXTRA, *own) if name in cells.index]
+    numbers = cells.reindex(index=names, columns=list(SEVERITIES)).to_numpy()
+    ax.imshow(numbers, cmap=COLOURS, vmin=0, vmax=100, aspect="auto")
+    for (row, column), number in np.ndenumerate(numbers):
+        _write(ax, row, column, number)
+    ax.set_xticks(range(len(SEVERITIES)), [str(each) for each in SEVERITIES])
+    ax.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
+    ax.tick_params(length=0)
+    ax.grid(visible=False)
+    ax.spines[:].set_visible(False)
+    ax.set_xlabel("severity")
+    ax.set_title(
+        f"{lettering(label, 48)}\ntop-1 accuracy, % under ImageNet-C\n{lettering(shown.place, 48)}"
+    )
+
+
+def _write(ax: Axes, row: int, column: int, number: float) -> None:
+    if np.isnan(number):
+        box = Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor="white", hatch="////")
+        box.set(edgecolor="#999999", linewidth=0)
+        ax.add_patch(box)
+        return
+    red, green, blue = (_linear(each) for each in colormaps[COLOURS](number / 100)[:3])
+    colour = "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > BRIGHT else "white"
+    ax.text(column, row, f"{number:.1f}", ha="center", va="center", color=colour, fontsize=8)
+
+
+def _linear(channel: float) -> float:
+    """An sRGB channel in [0, 1] as light (its exact curve, but for the darkest values)."""
+    return float(((channel + 0.055) / 1.055) ** 2.4)

@@ -1,0 +1,141 @@
+"""Accuracy against the budget of one attack, for several models."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
+
+from robustbench_twicing.conditions import CLEAN
+from robustbench_twicing.protocols import PROTOCOLS
+
+from ..intervals import wilson
+from .lettering import lettering
+from .panel import Panel, panel
+from .series import Look, looks
+
+Accuracy = Literal["top1", "top5"]
+MOST_BANDS = 6
+"""Beyond so many models, bands are only fog."""
+WIDEST_LINEAR = 12
+"""Largest over smallest budget beyond which the axis is logarithmic."""
+MOST_TICKS = 9
+
+
+def budget_curve(
+    ax: Axes,
+    results: pd.DataFrame,
+    *,
+    attack: str,
+    accuracy: Accuracy = "top1",
+    look_of: Mapping[str, Look] | None = None,
+) -> None:
+    """Draw accuracy in percent over the budget in 255ths; clean accuracy stands at budget 0.
+
+    A condition that was not scored is a gap, and counted in the legend. The band is the 95 % Wilson
+    interval, drawn for up to `MOST_BANDS` models.
+
+    Args:
+        ax: where to.
+        results: columns of `COLUMNS`, of one data set and protocol.
+        attack: name in the ``attack`` column.
+        accuracy: column to draw, ``top1`` or ``top5``.
+        look_of: look of each label; by order of appearance unless given.
+
+    Raises:
+        UserError: several data sets or protocols, or one condition of a label twice.
+    """
+    shown = panel(results)
+    look_of = look_of or looks(list(results["label"]))
+    ours = results[results["attack"].isin([CLEAN, attack])]
+    labels = list(dict.fromkeys(ours.loc[ours["attack"] == attack, "label"]))
+    bands = len(labels) <= MOST_BANDS
+    budgets: set[float] = {0.0}
+    for label in labels:
+        rows = points(ours[ours["label"] == label], accuracy)
+        budgets.update(rows["eps_255"])
+        _draw(ax, rows, look_of[label], _name(label, rows, shown), band=bands)
+    _budget_axis(ax, sorted(budgets), shown)
+    ax.set_ylim(-2, 102)
+    band = " (band: 95 % interval)" if bands and labels else ""
+    ax.set_ylabel(f"{accuracy.replace('top', 'top-')} accuracy, %{band}")
+    named = f"{attack_title(ours, attack)}, {accuracy.replace('top', 'top-')}"
+    ax.set_title(f"{lettering(named)}\n{lettering(shown.place, 44)}")
+
+
+def points(rows: pd.DataFrame, accuracy: Accuracy) -> pd.DataFrame:
+    """One label's curve: ``eps_255``, ``percent``, ``low``, ``high``, ``n_images`` by budget.
+
+    NaN where not scored. The clean row is budget 0, whether or not the attack ran there, too.
+    """
+    clean_first = rows.assign(attacked=rows["attack"] != CLEAN).sort_values("attacked")
+    ordered = clean_first.drop_duplicates("eps_255").sort_values("eps_255")
+    scored = ordered["status"] == "ok"
+    found = ordered[["eps_255", "n_images"]].reset_index(drop=True)
+    found["percent"] = ordered[accuracy].where(scored).astype(float).to_numpy()
+    ranges = [_interval(each) for each in found.itertuples()]
+    found[["low", "high"]] = np.array(ranges, dtype=float).reshape(-1, 2)
+    return found
+
+
+def attack_title(results: pd.DataFrame, attack: str) -> str:
+    """The attack's name as papers write it, with its steps where all rows have as many."""
+    steps = set(results.loc[results["attack"] == attack, "steps"].dropna())
+    name = attack.upper() if attack in ("fgsm", "pgd", "spsa") else attack
+    return f"{name}-{int(steps.pop())}" if len(steps) == 1 and attack == "pgd" else name
+
+
+def _interval(point: object) -> Sequence[float]:
+    percent, images = point.percent, int(point.n_images)  # type: ignore[attr-defined]
+    if np.isnan(percent):
+        return np.nan, np.nan
+    interval = wilson(round(percent * images / 100), images)
+    return 100 * interval.low, 100 * interval.high
+
+
+def _name(label: str, rows: pd.DataFrame, shown: Panel) -> str:
+    """Label for the legend, with the number of images where it is not everybody's, and of gaps."""
+    name = lettering(label)
+    counts = set(rows.loc[rows["percent"].notna(), "n_images"])
+    if len(counts) == 1 and "-" in shown.images:
+        name += f"\n({counts.pop()} images)"
+    gaps = int(rows["percent"].isna().sum())
+    return f"{name}\n({gaps} not scored)" if gaps else name
+
+
+def _draw(ax: Axes, rows: pd.DataFrame, style: Look, name: str, *, band: bool) -> None:
+    ax.plot(
+        rows["eps_255"],
+        rows["percent"],
+        color=style.colour,
+        marker=style.marker,
+        linestyle=style.line,
+        markerfacecolor=style.face,
+        label=name,
+        clip_on=False,
+        zorder=3,
+    )
+    if band:
+        ax.fill_between(
+            rows["eps_255"], rows["low"], rows["high"], color=style.colour, alpha=0.13, linewidth=0
+        )
+
+
+def _budget_axis(ax: Axes, budgets: Sequence[float], shown: Panel) -> None:
+    """A tick at each budget, or at most `MOST_TICKS` of them."""
+    positive = [each for each in budgets if each > 0]
+    logarithmic = bool(positive) and positive[-1] / positive[0] > WIDEST_LINEAR
+    if logarithmic:
+        ax.set_xscale("symlog", linthresh=positive[0], linscale=0.4)
+    ticks = budgets[:: -(-len(budgets) // MOST_TICKS)]
+    ax.xaxis.set_major_locator(FixedLocator(ticks))
+    ax.xaxis.set_major_formatter(FixedFormatter([f"{each:g}" for each in ticks]))
+    ax.xaxis.set_minor_locator(NullLocator())
+    unit = "normalised units" if _is_normalized(shown.protocol) else "pixels"
+    ax.set_xlabel(f"budget, x/255 in {unit}{', log scale' if logarithmic else ''}")
+
+
+def _is_normalized(protocol: str) -> bool:
+    return protocol in PROTOCOLS and PROTOCOLS[protocol].threat.space == "normalized"

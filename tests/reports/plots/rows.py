@@ -1,0 +1,53 @@
+"""Tables of results with numbers that are chosen."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from reports import COLUMNS
+
+IMAGES = 200
+TEXT = {"checkpoint": "random:0", "checkpoint_sha256": "", "weights": "", "flags": ""}
+
+
+def row(label: str, condition: str, right: int | None, **values: Any) -> dict[str, Any]:
+    """One row: right images of `IMAGES` in top-1, ten more in top-5; None: it failed."""
+    attack, _, budget = condition.partition("@")
+    images = values.get("n_images", IMAGES)
+    scored = right is not None
+    return dict.fromkeys(COLUMNS) | {
+        **TEXT,
+        "label": label,
+        "model": label,
+        "dataset": "photos",
+        "source": "files",
+        "n_images": images,
+        "protocol": "pixel",
+        "condition": condition,
+        "attack": attack.partition("/")[0],
+        "eps_255": float(budget.removesuffix("/255") or 0),
+        "steps": {"fgsm": 1, "pgd": 20}.get(attack),
+        "top1": 100 * right / images if right is not None else None,
+        "top5": 100 * min(images, right + 10) / images if right is not None else None,
+        "status": "ok" if scored else "error",
+        **values,
+    }
+
+
+def table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """The rows as `reports.results` gives them."""
+    return pd.DataFrame(list(rows), columns=list(COLUMNS))
+
+
+def sweep(label: str, attack: str, right: Mapping[str, int | None], **values: Any) -> pd.DataFrame:
+    """Clean (budget ``0``) and an attack's budgets in 255ths, with right images of each."""
+    return table(
+        row(label, "clean" if budget == "0" else f"{attack}@{budget}/255", count, **values)
+        for budget, count in right.items()
+    )
+
+
+def joined(*tables: pd.DataFrame) -> pd.DataFrame:
+    """Tables under each other."""
+    return pd.concat(tables, ignore_index=True)
