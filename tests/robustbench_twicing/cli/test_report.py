@@ -57,3 +57,26 @@ def test_the_worst_run_gives_the_status(site: Site) -> None:
     for form in ("console", "csv"):
         assert main(["report", *runs, "--format", form]) == 4
         assert main(["report", runs[1], "--format", form]) == 0
+
+
+def test_pictures_are_drawn_where_they_are_wanted(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert site.eval("--attacks", "clean,fgsm,pgd", "--eps", "1/255") == 0
+    capsys.readouterr()
+    out = site.root / "new" / "plots"
+    run = str(site.root / "run")
+    assert main(["report", run, "--format", "csv", "--plots", "--out", str(out)]) == 0
+    names = [f"budget_{attack}_photos_pixel" for attack in ("fgsm", "pgd")]
+    wanted = {f"{name}.{ending}" for name in names for ending in ("png", "pdf", "svg")}
+    assert {path.name for path in out.iterdir()} == wanted
+    shown = capsys.readouterr()
+    assert len(rows(shown.out)) == 4
+    assert {line.rpartition("/")[2] for line in shown.err.splitlines()} == wanted
+
+
+def test_pictures_need_a_folder(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    assert site.eval("--attacks", "clean") == 0
+    capsys.readouterr()
+    assert main(["report", str(site.root / "run"), "--plots"]) == 1
+    assert "say with --out in which folder" in capsys.readouterr().err
