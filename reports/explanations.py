@@ -8,7 +8,8 @@ _EXPLANATIONS = {
     r"limit-(\d+)-of-(\d+)": "a seeded subset of {0} of the {1} images, not the whole data set.",
     r"zero-gradient-(.+)": "the loss gradient is exactly zero at {0} of the images, so gradient "
     "attacks go nowhere there; the accuracy is not evidence of robustness.",
-    r"loss-not-higher": "the attack did not raise the mean loss; it did not work.",
+    r"loss-not-higher": "the attack did not raise the mean loss: it did not work, or, where it "
+    "gives back the clean image unless it succeeds, it found next to nothing at this budget.",
     r"unbroken-at-large-budget": "a gradient attack with at least 64/255 leaves many images right, "
     "which points to masked gradients.",
     r"8bit-(.+)-right": "{0} images are right after rounding the adversarial image to 8 bits: as a "
@@ -23,7 +24,8 @@ _EXPLANATIONS = {
     r"noise-as-strong": "random noise of the same budget does as much as the attack.",
     r"attack-in-(.+)": "the attack computed its passes in {0}, which makes it a little weaker; the "
     "score is in fp32.",
-    r"batch-halved": "memory ran out and batches were split; numbers agree but for rounding.",
+    r"batch-halved": "memory ran out and batches were split: own attacks agree but for rounding, "
+    "library attacks drew other random numbers.",
     r"(\w+)=(.+)": "the attack's constant {0} is {1} here, which is not the protocol's.",
     r"files-left-out": "some files of the data folder were left out; the manifest lists them.",
 }

@@ -11,6 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from .budgets import format_budget
 from .classifier import Classifier
+from .environment import is_out_of_memory
 from .errors import BrokenAttackError
 from .gradient import gradient_or_zero, input_gradient
 from .seeds import image_generators
@@ -54,8 +55,19 @@ class AttackBatch:
 
     @cached_property
     def _clean_pass(self) -> Tensor:
-        with torch.set_grad_enabled(self._keep_graph):
-            logits: Tensor = self.model(self._leaf)
+        if self._keep_graph:
+            try:
+                with torch.enable_grad():
+                    return self._forward(self._leaf)
+            except Exception as error:
+                if is_out_of_memory(error):
+                    raise
+                self._keep_graph = False  # such a network can still be scored
+        with torch.no_grad():
+            return self._forward(self.x)
+
+    def _forward(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.model(x)
         return logits
 
     @cached_property

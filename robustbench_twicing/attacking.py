@@ -77,13 +77,13 @@ def _attack_and_score(
         if is_out_of_memory(error):
             raise
         log.warning("%s failed: %s", condition.id, error)
-        return Outcome(None, None, message=f"{type(error).__name__}: {error}{_place(error)}")
+        return Outcome(None, None, message=f"{type(error).__name__}: {error}{place_of(error)}")
     keep(condition, x_adv)
     return outcome
 
 
-def _place(error: Exception) -> str:
-    """Where an exception was raised, for the reader of an error row."""
+def place_of(error: Exception) -> str:
+    """Where an exception was raised, for a reader who sees one line of it."""
     frames = traceback.extract_tb(error.__traceback__)
     return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 
 from .attack_batch import AttackBatch
-from .attacking import outcomes
+from .attacking import outcomes, place_of
 from .batches import LoadedBatch, to_tensor
 from .classifier import Classifier
 from .conditions import Condition, sweep_groups
@@ -171,14 +171,30 @@ def _add_gradients(
         try:
             with attacked.attacking():
                 gradient = attacked.gradient(first.threat)
-        except BrokenAttackError:
-            return  # not finite: every attack that follows it will say so in a row of its own
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            log.warning("%s: no gradient of the clean images: %s", attacked.images[0], error)
+            return  # every attack that follows the gradient will say so in a row of its own
     for row, largest in zip(rows, gradient.abs().flatten(1).amax(1).tolist(), strict=True):
         row["gradient"] = largest
 
 
+def _logits(subject: Subject, attacked: AttackBatch) -> torch.Tensor:
+    """Clean logits; a network that cannot be run at all is the end, in one line."""
+    try:
+        return attacked.logits
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        raise UserError(
+            f"{subject.label}: the network fails on clean images of {tuple(attacked.x.shape)}: "
+            f"{type(error).__name__}: {error}{place_of(error)}"
+        ) from error
+
+
 def _clean_scores(subject: Subject, attacked: AttackBatch) -> Scores:
-    classes, wanted = attacked.logits.shape[1], subject.data.num_classes
+    classes, wanted = _logits(subject, attacked).shape[1], subject.data.num_classes
     if max(subject.data.labels) >= classes or (wanted is not None and wanted != classes):
         has = wanted if wanted is not None else f"labels up to {max(subject.data.labels)}"
         raise UserError(

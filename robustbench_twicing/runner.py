@@ -21,6 +21,7 @@ from .evaluation import Subject, evaluate_batch
 from .gradient import eval_mode
 from .progress import Report, Step, silent
 from .records import AdversarialStore, RunFolder
+from .same_images import check_same_images
 
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -186,6 +187,7 @@ def evaluate_models(
             PRECISIONS[options.attack_precision],
             AdversarialStore(folder.path / "adversarial", options.save_adversarial),
         )
+        check_same_images(folder, evaluation, data, classifier.preprocessing)
         missing = folder.missing(evaluation)
         parts = [part for part in missing if _in_shard(part, options.shard)]
         elsewhere = len(data) - _images_of(parts, options.batch_size, len(data))

@@ -2,8 +2,9 @@
 
 import importlib
 import importlib.util
+import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -26,7 +27,8 @@ class UserNetwork:
 
     Attributes:
         network: the network, in whatever mode the function left it.
-        file_sha256: hash of the source file; empty where there is none.
+        file_sha256: hash of the source file, together with those of the modules that it imported
+            from beside it; empty where there is no source file.
     """
 
     network: nn.Module
@@ -52,13 +54,15 @@ def load_user_network(name: str) -> UserNetwork:
         UserError: no such file, module or function, an error in the user's code, or something
             other than an `nn.Module` returned. The original error stays as its cause.
     """
-    with _imported(name) as (module, attribute):
+    with _imported(name) as (module, attribute, beside):
         network = _call(name, _function(name, module, attribute))
-        return UserNetwork(network, _source_sha256(module))
+        return UserNetwork(network, _sources_sha256(module, beside()))
 
 
 def load_user_function(name: str) -> tuple[Callable[..., Any], str]:
-    """Import a user's function without calling it, with the hash of its source file.
+    """Import a user's function without calling it, with the hash of its source files.
+
+    What the function imports only when it is called is not in the hash.
 
     Args:
         name: ``path/file.py:function`` or ``module:function``.
@@ -66,26 +70,34 @@ def load_user_function(name: str) -> tuple[Callable[..., Any], str]:
     Raises:
         UserError: no such file, module or function, or an error while importing it.
     """
-    with _imported(name) as (module, attribute):
-        return _function(name, module, attribute), _source_sha256(module)
+    with _imported(name) as (module, attribute, beside):
+        return _function(name, module, attribute), _sources_sha256(module, beside())
 
 
 @contextmanager
-def _imported(name: str) -> Iterator[tuple[ModuleType, str]]:
+def _imported(name: str) -> Iterator[tuple[ModuleType, str, Callable[[], list[Path]]]]:
+    """The module, the name in it, and a way to ask for the files it imported from beside it."""
     place, _, attribute = name.rpartition(":")
     if not place or not attribute:
         raise UserError(f"{name!r} does not name a function; {FORM}")
     file = Path(place) if place.endswith(".py") else None
     if file is not None and not file.is_file():
         raise UserError(f"{name!r}: there is no file {place}; {FORM}")
-    with _importable(file.resolve().parent if file is not None else Path.cwd()):
-        yield _import(name, place, file), attribute
+    with _importable(file.resolve().parent if file is not None else Path.cwd()) as beside:
+        module = _import(name, place, file)
+        yield module, attribute, lambda: [path for path, _ in beside()]
 
 
-def _source_sha256(module: ModuleType) -> str:
+def _sources_sha256(module: ModuleType, beside: Sequence[Path]) -> str:
+    """One hash of the file and of what it imported from beside it; the file's own if nothing."""
     source = getattr(module, "__file__", None)
-    readable = isinstance(source, str) and Path(source).is_file()
-    return file_sha256(Path(source)) if readable and source else ""
+    if not isinstance(source, str) or not Path(source).is_file():
+        return ""
+    first = file_sha256(Path(source))
+    others = sorted(
+        (path.name, file_sha256(path)) for path in set(beside) - {Path(source)} if path.is_file()
+    )
+    return sha256(json.dumps([first, *others]).encode()).hexdigest() if others else first
 
 
 def _import(name: str, place: str, file: Path | None) -> ModuleType:
@@ -142,17 +154,27 @@ def _last_line(error: BaseException) -> str:
 
 
 @contextmanager
-def _importable(folder: Path) -> Iterator[None]:
+def _importable(folder: Path) -> Iterator[Callable[[], list[tuple[Path, str]]]]:
+    """Imports from the folder work inside; yields a way to ask for what came from there."""
     path, modules = list(sys.path), set(sys.modules)
+
+    def beside() -> list[tuple[Path, str]]:
+        new = [(getattr(sys.modules[each], "__file__", None), each) for each in sys.modules]
+        return [
+            (Path(source), name)
+            for source, name in new
+            if name not in modules
+            and isinstance(source, str)
+            and _found_through(folder, Path(source), path)
+        ]
+
     sys.path.insert(0, str(folder))
     try:
-        yield
+        yield beside
     finally:
         sys.path[:] = path
-        for name in set(sys.modules) - modules:
-            source = getattr(sys.modules[name], "__file__", None)
-            if isinstance(source, str) and _found_through(folder, Path(source), path):
-                del sys.modules[name]
+        for _, name in beside():
+            del sys.modules[name]
 
 
 def _found_through(folder: Path, source: Path, path: list[str]) -> bool:

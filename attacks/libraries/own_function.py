@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.errors import UserError
+from robustbench_twicing.errors import BrokenAttackError, UserError
 from robustbench_twicing.user_code import load_user_function
 
 from ..spec import AttackSpec
@@ -74,5 +74,8 @@ def _run(
 ) -> Tensor:
     constants = {key: value for key, value in settings.items() if key != "sha256"}
     generator = torch.Generator(x.device).manual_seed(int(torch.randint(2**63 - 1, ())))
-    found: Tensor = function(model, x, y, eps=eps, generator=generator, **constants)
+    try:
+        found: Tensor = function(model, x, y, eps=eps, generator=generator, **constants)
+    except SystemExit as error:
+        raise BrokenAttackError(f"tried to leave Python with {error.code!r}") from error
     return found

@@ -78,8 +78,14 @@ def _check(label: str, model: "Classifier", x: "Tensor", y: "Tensor") -> None:
     """Refuse a model on which nothing can be compared."""
     import torch
 
-    with torch.no_grad():
-        logits = model(x)
+    try:
+        with torch.no_grad():
+            logits = model(x)
+    except Exception as error:
+        raise UserError(
+            f"{label}: the network fails on images of {tuple(x.shape)}: {type(error).__name__}: "
+            f"{error}; check --crop and the model"
+        ) from error
     if int(y.max()) >= logits.shape[1]:
         raise UserError(
             f"{label} has {logits.shape[1]} classes, the images have labels up to {int(y.max())}; "

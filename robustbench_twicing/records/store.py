@@ -150,6 +150,25 @@ class RunFolder:
         about = [self._settings, evaluation.label, evaluation.dataset["name"], part]
         return digest(json.dumps(about, sort_keys=True))
 
+    def part_records(self, evaluation: Evaluation, part: int) -> pd.DataFrame:
+        """Columns of `RECORD_SCHEMA` of one part that is there.
+
+        Raises:
+            UserError: a damaged part.
+        """
+        frame: pd.DataFrame = self._read(evaluation, part)[0].to_pandas()
+        return frame
+
+    def _read(self, evaluation: Evaluation, part: int) -> tuple[pa.Table, dict[str, Any]]:
+        path = self.part_path(evaluation, part)
+        table, meta = read_part(path)
+        if meta.get("belongs_to") != self._belongs_to(evaluation, part):
+            raise UserError(
+                f"{path} belongs to another run, model, data set or range of images; "
+                "delete it and run eval again"
+            )
+        return table, meta
+
     def parts(self, evaluation: Evaluation) -> Parts:
         """The parts of an evaluation that are there, in order of image.
 
@@ -158,14 +177,8 @@ class RunFolder:
         """
         tables, costs, flags = [RECORD_SCHEMA.empty_table()], dict[str, Cost](), dict[str, None]()
         for part in range(self.part_count(evaluation)):
-            path = self.part_path(evaluation, part)
-            if path.exists():
-                table, meta = read_part(path)
-                if meta.get("belongs_to") != self._belongs_to(evaluation, part):
-                    raise UserError(
-                        f"{path} belongs to another run, model, data set or range of images; "
-                        "delete it and run eval again"
-                    )
+            if self.part_path(evaluation, part).exists():
+                table, meta = self._read(evaluation, part)
                 tables.append(table)
                 flags.update(dict.fromkeys(meta["flags"]))
                 for name, cost in meta["costs"].items():
@@ -197,7 +210,8 @@ def _comparable(manifest: Manifest) -> dict[str, Any]:
     """
     values: dict[str, Any] = json.loads(json.dumps(manifest.as_dict()))
     del values["on_bad_image"]
-    return values
+    plain = {name: each for name, each in values.items() if not isinstance(each, (list, dict))}
+    return plain | values  # another seed is named as such, not by the subset that it draws
 
 
 def folder_name(label: str) -> str:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +20,7 @@ from attacks import ATTACKS
 from reports import results, write_results
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.data import Dataset
+from robustbench_twicing.data.limit import limit_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.runner import Run
@@ -140,6 +142,15 @@ def test_other_options_are_refused_by_name(options: dict[str, Any], named: str, 
 def other_labels() -> Dataset:
     data = noise(11)
     return replace(data, labels=(0, *data.labels[1:]))
+
+
+def test_another_seed_of_a_subset_is_named_as_the_seed(tmp_path: Path) -> None:
+    """The subset differs too, but nobody asked for another subset."""
+    out = tmp_path / "run"
+    for seed, words in ((0, None), (1, r"\(seed: 0 there, 1 asked for\)")):
+        data = limit_dataset(noise(11), 5, seed=seed)
+        with pytest.raises(UserError, match=words) if words else nullcontext():
+            run(convnet(), data, CONDITIONS, out, batch_size=3, seed=seed)
 
 
 def test_other_data_models_and_conditions_are_refused_by_name(whole: Run) -> None:

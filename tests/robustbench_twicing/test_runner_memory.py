@@ -11,7 +11,17 @@ from robustbench_twicing import evaluate
 from robustbench_twicing.classifier import Classifier, ModelRecord
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.runner import Run
-from tests.tiny import PREPROCESSING, ConvNet, column, flags, noise, quick_conditions, run, text
+from tests.tiny import (
+    PREPROCESSING,
+    ConvNet,
+    column,
+    flags,
+    noise,
+    quick_conditions,
+    run,
+    table,
+    text,
+)
 
 CONDITIONS = quick_conditions("clean", "fgsm", "pgd")
 CPU = "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried"
@@ -128,10 +138,43 @@ def test_memory_that_runs_out_inside_an_attack_is_no_broken_attack(tmp_path: Pat
     assert "batch-halved" in flags(done)
 
 
-def test_other_errors_of_the_model_keep_their_traceback(tmp_path: Path) -> None:
+def test_a_model_that_fails_is_one_line_with_its_place_and_cause(tmp_path: Path) -> None:
     hungry = model(Hungry(2, RuntimeError("a bug")))
-    with pytest.raises(RuntimeError, match="a bug"):
+    wanted = r"^hungry: the network fails on clean images of \(4, 3, 8, 8\): RuntimeError: a bug \("
+    with pytest.raises(UserError, match=wanted + r"test_runner_memory\.py:\d+\)") as found:
         run(hungry, noise(5), CONDITIONS, tmp_path / "run", batch_size=4)
+    assert isinstance(found.value.__cause__, RuntimeError)
+
+
+def test_a_model_without_a_backward_pass_is_scored_and_its_gradient_attacks_are_errors(
+    tmp_path: Path,
+) -> None:
+    hungry = model(Hungry(0, RuntimeError("no backward"), backward=True))
+    done = run(hungry, noise(5), CONDITIONS, tmp_path / "run", batch_size=4)
+    whole = run(model(ConvNet()), noise(5), CONDITIONS, tmp_path / "whole", batch_size=4)
+    for name, row in table(done).items():
+        white_box = name.startswith(("fgsm", "pgd"))
+        assert row["status"] == ("error" if white_box else "ok"), name
+        if not white_box:
+            assert row["top1"] == table(whole)[name]["top1"], name
+
+
+def test_a_model_that_only_runs_without_a_graph_is_scored_too(tmp_path: Path) -> None:
+    class NoGraph(ConvNet):
+        """Refuses to be differentiated from its first layer on."""
+
+        def forward(self, x: Tensor) -> Tensor:
+            """Pixels to logits."""
+            if torch.is_grad_enabled():
+                raise RuntimeError("inference only")
+            return super().forward(x)
+
+    done = run(model(NoGraph()), noise(5), CONDITIONS, tmp_path / "run", batch_size=4)
+    statuses = {name: row["status"] for name, row in table(done).items()}
+    assert statuses["clean"] == "ok"
+    assert {each for name, each in statuses.items() if name.startswith(("fgsm", "pgd"))} == {
+        "error"
+    }
 
 
 def test_a_run_without_shortage_is_bit_for_bit_the_same_again(tmp_path: Path) -> None:

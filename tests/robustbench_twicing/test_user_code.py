@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from robustbench_twicing.checkpoints import file_sha256
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.loading import load_model
 from robustbench_twicing.user_code import is_user_code, load_user_network
@@ -104,6 +105,21 @@ def test_two_files_have_their_own_siblings(tmp_path: Path) -> None:
         (folder / "net.py").write_text(SOURCE)
         network = load_user_network(f"{folder}/net.py:build").network
         assert network.get_submodule("head").out_features == number
+
+
+def test_the_hash_covers_what_is_imported_from_beside_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(
+        "import torch\nfrom parts import WIDTH\ndef net(): return torch.nn.Identity()\n"
+    )
+    alone = tmp_path / "alone.py"
+    alone.write_text("import torch\ndef net(): return torch.nn.Identity()\n")
+    hashes = []
+    for width in (1, 1, 2):
+        (tmp_path / "parts.py").write_text(f"WIDTH = {width}\n")
+        hashes.append(load_user_network(f"{file}:net").file_sha256)
+    assert hashes[0] == hashes[1] != hashes[2]
+    assert load_user_network(f"{alone}:net").file_sha256 == file_sha256(alone)
 
 
 def test_a_package_of_an_environment_below_the_folder_stays_imported(
