@@ -1,5 +1,6 @@
 """Attacks: pure functions from model, images and labels to adversarial images."""
 
+from .corruptions import corruption_condition
 from .fgsm import fgsm
 from .finding import find_attack
 from .noise import noise
@@ -9,4 +10,14 @@ from .spec import AttackSpec
 from .spsa import spsa
 from .table import ATTACKS
 
-__all__ = ["ATTACKS", "AttackSpec", "fgsm", "find_attack", "noise", "pgd", "pgd_any", "spsa"]
+__all__ = [
+    "ATTACKS",
+    "AttackSpec",
+    "corruption_condition",
+    "fgsm",
+    "find_attack",
+    "noise",
+    "pgd",
+    "pgd_any",
+    "spsa",
+]

@@ -1,10 +1,8 @@
 """Attack one batch, check what comes back, score it."""
 
 import logging
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +13,7 @@ from .conditions import Condition, Sweep
 from .cost import CostMeter
 from .environment import is_out_of_memory
 from .errors import ModelChangedError
+from .making import place_of
 from .rows import Outcome
 from .scoring import Scores, linf, score
 from .threat import check_adversarial
@@ -80,12 +79,6 @@ def _attack_and_score(
         return Outcome(None, None, message=f"{type(error).__name__}: {error}{place_of(error)}")
     keep(condition, x_adv)
     return outcome
-
-
-def place_of(error: Exception) -> str:
-    """Where an exception was raised, for a reader who sees one line of it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
 
 
 def round_to_8_bits(x_adv: Tensor) -> Tensor:

@@ -1,8 +1,12 @@
-"""Batches of decoded images, the next one being decoded while the last is attacked."""
+"""Batches of images, the next one being made while the last is attacked or scored."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -10,92 +14,162 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .data import BadImageError, Dataset
-from .preprocessing import Preprocessing
+from .data import BadImageError
+from .errors import UserError
+from .making import Made, Maker, Wanted, make
+from .workers import WorkerPool
+
+CHUNK = 4
+"""Images of one task of a worker process."""
+AHEAD = 2
+"""Batches that worker processes are ahead of the network."""
 
 
-class Unreadable(NamedTuple):
-    """An image that cannot be decoded: its position in the data set, and why."""
+class Absent(NamedTuple):
+    """An image that is not there: its position in the data set, and why."""
 
     position: int
-    error: BadImageError
+    error: Exception
 
 
 class LoadedBatch(NamedTuple):
-    """One range of images.
+    """One range of images, as they are or as one condition shows them.
 
     Attributes:
         part: number of the range.
-        indices: positions in the data set of the images that were decoded.
+        indices: positions in the data set of the images that are here.
         pixels: uint8 (N, H, W, 3).
-        unreadable: the images of the range that could not be decoded.
+        absent: the other images of the range: they could not be decoded, or the condition's source
+            does not have them or failed to make them.
     """
 
     part: int
     indices: tuple[int, ...]
     pixels: NDArray[np.uint8]
-    unreadable: tuple[Unreadable, ...]
+    absent: tuple[Absent, ...] = ()
+
+
+class LoadedPart(NamedTuple):
+    """One range of images under all conditions.
+
+    Attributes:
+        clean: the images themselves.
+        sourced: the same range from each source, in order; to be taken before the next part.
+    """
+
+    clean: LoadedBatch
+    sourced: Iterator[LoadedBatch]
+
+
+def load_parts(
+    maker: Maker, parts: Iterable[int], *, batch_size: int, skip_bad: bool, workers: int = 1
+) -> Generator[LoadedPart]:
+    """As `load_batches`, part by part."""
+    batches = load_batches(maker, parts, batch_size=batch_size, skip_bad=skip_bad, workers=workers)
+    with closing(batches):
+        for clean in batches:
+            yield LoadedPart(clean, islice(batches, len(maker.sources)))
 
 
 def load_batches(
-    data: Dataset,
-    preprocessing: Preprocessing,
-    parts: Iterable[int],
-    *,
-    batch_size: int,
-    skip_bad: bool,
-) -> Iterator[LoadedBatch]:
-    """Decode the images of each part, one part ahead.
+    maker: Maker, parts: Iterable[int], *, batch_size: int, skip_bad: bool, workers: int = 1
+) -> Generator[LoadedBatch]:
+    """Make the images of each part, ahead of their use: the clean ones, then those of each source.
 
     Args:
-        data: the images.
-        preprocessing: resize and crop.
+        maker: data, preprocessing and sources.
         parts: which ranges of ``batch_size`` images.
         batch_size: images per range; the last one may be shorter.
         skip_bad: list an image that cannot be decoded instead of stopping.
+        workers: processes that make images; with 1, a thread of this process does.
 
     Raises:
         BadImageError: with its path, for an image that cannot be decoded, unless ``skip_bad``.
+        UserError: a worker process died.
     """
-
-    def load(part: int) -> LoadedBatch:
-        start = part * batch_size
-        return _load(data, preprocessing, part, range(start, min(start + batch_size, len(data))))
-
-    with ThreadPoolExecutor(1, thread_name_prefix="decode") as executor:
-        for batch in _one_ahead(executor, load, parts):
-            if batch.unreadable and not skip_bad:
-                raise batch.unreadable[0].error
+    kinds = (None, *range(len(maker.sources)))
+    jobs = (
+        _Job(part, kind, _range(part, batch_size, len(maker.data)))
+        for part in parts
+        for kind in kinds
+    )
+    made = _in_a_thread(maker, jobs) if workers == 1 else _in_processes(maker, jobs, workers)
+    with closing(made):
+        for job, images in made:
+            batch = _assemble(job, images, maker.preprocessing.crop)
+            bad = [each.error for each in batch.absent if isinstance(each.error, BadImageError)]
+            if bad and not skip_bad:
+                raise bad[0]
             yield batch
 
 
-def _one_ahead(
-    executor: ThreadPoolExecutor, load: Callable[[int], LoadedBatch], parts: Iterable[int]
-) -> Iterator[LoadedBatch]:
-    waiting = None
-    for part in parts:
-        following = executor.submit(load, part)
-        if waiting is not None:
-            yield waiting.result()
-        waiting = following
-    if waiting is not None:
-        yield waiting.result()
+class _Job(NamedTuple):
+    """The images of one part, of one kind (see `Wanted`)."""
+
+    part: int
+    kind: int | None
+    indices: range
 
 
-def _load(
-    data: Dataset, preprocessing: Preprocessing, part: int, indices: Sequence[int]
-) -> LoadedBatch:
-    good, arrays, bad = [], [], []
-    for index in indices:
+_Batches = Generator[tuple[_Job, list[Made]]]
+
+
+def _range(part: int, batch_size: int, images: int) -> range:
+    return range(part * batch_size, min((part + 1) * batch_size, images))
+
+
+def _in_a_thread(maker: Maker, jobs: Iterable[_Job]) -> _Batches:
+    with ThreadPoolExecutor(1, thread_name_prefix="images") as thread:
+
+        def start(job: _Job) -> list[Future[list[Made]]]:
+            return [thread.submit(maker.make, Wanted(job.kind, job.indices))]
+
+        yield from _ahead(start, jobs, 1)
+
+
+def _in_processes(maker: Maker, jobs: Iterable[_Job], workers: int) -> _Batches:
+    """Small tasks, and more than one batch ahead, so that no process waits for another."""
+    with WorkerPool(workers, maker) as pool:
+
+        def start(job: _Job) -> list[Future[list[Made]]]:
+            chunks = [job.indices[at : at + CHUNK] for at in range(0, len(job.indices), CHUNK)]
+            return [pool.submit(make, Wanted(job.kind, chunk)) for chunk in chunks]
+
         try:
-            arrays.append(data.pixels(index, preprocessing))
-        except BadImageError as error:
-            bad.append(Unreadable(index, error))
-        else:
-            good.append(index)
-    crop = preprocessing.crop
-    pixels = np.stack(arrays) if arrays else np.empty((0, crop, crop, 3), np.uint8)
-    return LoadedBatch(part, tuple(good), pixels, tuple(bad))
+            yield from _ahead(start, jobs, AHEAD)
+        except BrokenProcessPool as error:
+            raise UserError(
+                "a process that makes images died, perhaps for lack of memory; use fewer "
+                "--workers; what was finished is kept"
+            ) from error
+
+
+def _ahead(
+    start: Callable[[_Job], list[Future[list[Made]]]], jobs: Iterable[_Job], count: int
+) -> _Batches:
+    """Results in order, with so many further jobs started before one is handed out."""
+    waiting: deque[tuple[_Job, list[Future[list[Made]]]]] = deque()
+    for job in jobs:
+        waiting.append((job, start(job)))
+        if len(waiting) > count:
+            yield _finished(*waiting.popleft())
+    while waiting:
+        yield _finished(*waiting.popleft())
+
+
+def _finished(job: _Job, futures: list[Future[list[Made]]]) -> tuple[_Job, list[Made]]:
+    return job, list(chain.from_iterable(future.result() for future in futures))
+
+
+def _assemble(job: _Job, images: Sequence[Made], crop: int) -> LoadedBatch:
+    pairs = list(zip(job.indices, images, strict=True))
+    here = {index: made for index, made in pairs if isinstance(made, np.ndarray)}
+    return LoadedBatch(
+        job.part,
+        tuple(here),
+        np.stack(list(here.values())) if here else np.empty((0, crop, crop, 3), np.uint8),
+        tuple(Absent(index, made) for index, made in pairs if not isinstance(made, np.ndarray)),
+    )
 
 
 def to_tensor(pixels: NDArray[np.uint8], device: torch.device) -> Tensor:

@@ -11,6 +11,8 @@ from torch import Tensor
 from .attack_batch import AttackBatch
 from .budgets import format_budget, parse_budget
 from .errors import UserError
+from .image_source import ImageSource
+from .imagenet_c import is_imagenet_c
 from .progress import BACKWARD_COST
 from .protocols import PROTOCOLS
 from .threat import PIXEL, ThreatModel
@@ -41,8 +43,8 @@ class Condition:
     """One thing done to the images.
 
     Attributes:
-        id: stable id, ``clean`` or ``attack@budget``.
-        attack: name of the attack; ``clean`` for none.
+        id: stable id, ``clean``, ``attack@budget`` or ``imagenet-c/fog/3``.
+        attack: name of the attack; ``clean`` for none, ``imagenet-c`` for a corruption.
         eps: budget in the threat model's own space; 0 for clean.
         protocol: name of the protocol the numbers belong to.
         threat: see `ThreatModel`.
@@ -55,6 +57,8 @@ class Condition:
         passes: images through the network forward and backward, per image, for the cost estimate;
             None where that is not known beforehand.
         notes: sentences a reader of the numbers must know.
+        images: where the images come from that take the place of the clean ones. They are scored
+            as they are: such a condition has no budget and no attack.
     """
 
     id: str
@@ -68,6 +72,7 @@ class Condition:
     white_box: bool = False
     passes: tuple[int, int] | None = (1, 0)
     notes: tuple[str, ...] = ()
+    images: ImageSource | None = None
 
     @property
     def units(self) -> float:
@@ -137,8 +142,12 @@ def from_functions(attacks: Mapping[str, AttackFunction | Condition | None]) -> 
 
 def _from_function(name: str, attack: AttackFunction | Condition | None) -> Condition:
     if isinstance(attack, Condition):
+        if attack.id != name:
+            raise UserError(f"condition {name!r} is given the condition {attack.id!r}")
         return attack
     if attack is None:
+        if is_imagenet_c(name):
+            raise UserError(f"condition {name!r} needs images; give corruption_condition({name!r})")
         if name != CLEAN:
             raise UserError(f"condition {name!r} has no attack; only {CLEAN!r} needs none")
         return clean()

@@ -65,4 +65,5 @@ def describe_condition(condition: Condition) -> dict[str, Any]:
         "settings": dict(condition.settings),
         "changed": dict(condition.changed),
         "notes": list(condition.notes),
+        "images": None if condition.images is None else condition.images.describe(),
     }

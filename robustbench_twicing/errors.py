@@ -12,6 +12,10 @@ class ModelChangedError(UserError):
     """An attack changed the model: nothing that is computed with it afterwards can be trusted."""
 
 
+class MissingImageError(UserError):
+    """A condition has no counterpart of a clean image, as in a download that is not complete."""
+
+
 class BrokenAttackError(Exception):
     """An attack returned something that must not be scored (NaN, outside its ball, a wrong shape).
 

@@ -1,25 +1,27 @@
-"""One batch under all conditions: attack, check, score, record."""
+"""One part of a data set under all conditions: attack or show, check, score, record."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
 import torch
 
 from .attack_batch import AttackBatch
-from .attacking import outcomes, place_of
-from .batches import LoadedBatch, to_tensor
+from .attacking import outcomes
+from .batches import LoadedBatch, LoadedPart, to_tensor
 from .classifier import Classifier
 from .conditions import Condition, sweep_groups
 from .cost import CostMeter
 from .data import Dataset
 from .environment import is_out_of_memory
 from .errors import BrokenAttackError, UserError
+from .halving import in_pieces_that_fit
+from .making import place_of
 from .progress import Report, Step
 from .records import AdversarialStore, Part
 from .records.schema import RECORD_SCHEMA
-from .rows import Rows, facts, scored, skipped
+from .rows import Outcome, Rows, facts, scored, without_scores
 from .scoring import Scores, score
 
 log = logging.getLogger(__name__)
@@ -47,91 +49,84 @@ class Subject(NamedTuple):
     store: AdversarialStore | None = None
 
 
-def evaluate_batch(
-    subject: Subject, batch: LoadedBatch, conditions: Sequence[Condition], device: torch.device
+class _Work(NamedTuple):
+    """What all steps of one part need."""
+
+    subject: Subject
+    conditions: Sequence[Condition]
+    device: torch.device
+    meter: CostMeter
+
+
+class _Clean(NamedTuple):
+    """A piece of the clean images: what is known of each, and the rows of its conditions."""
+
+    known: Rows
+    rows: Rows
+
+
+def evaluate_part(
+    subject: Subject, loaded: LoadedPart, conditions: Sequence[Condition], device: torch.device
 ) -> Part:
-    """All conditions on one batch; halved and tried again when memory runs out.
+    """All conditions on one range of images; halved and tried again when memory runs out.
+
+    Args:
+        subject: see `Subject`.
+        loaded: the images, and a batch for every condition that shows others.
+        conditions: in order.
+        device: of the model.
 
     Returns:
-        One row per condition and image, unreadable images included.
+        One row per condition and image, unreadable and missing images included.
 
     Raises:
         UserError: memory runs out for a single image.
     """
-    meter = CostMeter()
-    rows: Rows = []
-    flags: dict[str, None] = {}
-    with meter.watch(subject.classifier):
-        for piece in _pieces_that_fit(subject, batch, conditions, device, meter, rows):
-            if len(piece.indices) < len(batch.indices):
-                flags["batch-halved"] = None
+    work = _Work(subject, conditions, device, CostMeter())
+    fit = partial(in_pieces_that_fit, label=subject.label, device=device)
+    with work.meter.watch(subject.classifier):
+        pieces = fit(loaded.clean, partial(_clean_and_attacked, work))
+        halved = len(pieces) > 1
+        known = {row["index"]: row for piece in pieces for row in piece.known}
+        rows = [row for piece in pieces for row in piece.rows]
+        for condition in (each for each in conditions if each.images is not None):
+            with work.meter.measure(condition.key):
+                batch = _among(next(loaded.sourced), known)
+                shown = fit(batch, partial(_shown, work, condition, known))
+            halved |= len(shown) > 1
+            rows += [row for piece in shown for row in piece]
+            rows += without_scores(subject.label, subject.data, batch, condition)
+            units = len(batch.indices) * condition.units
+            subject.report(Step(subject.label, condition.id, 0, units))
     for condition in conditions:
-        rows += skipped(subject.label, subject.data, batch, condition)
-    order = {
-        (condition.protocol, condition.id): position
-        for position, condition in enumerate(conditions)
-    }
-    rows.sort(key=lambda row: (row["index"], order[row["protocol"], row["condition"]]))
+        rows += without_scores(subject.label, subject.data, loaded.clean, condition)
+    return _part(rows, work, ("batch-halved",) if halved else ())
+
+
+def _part(rows: Rows, work: _Work, flags: tuple[str, ...]) -> Part:
+    """The rows in order of image and condition, as columns."""
+    order = {each.key: position for position, each in enumerate(work.conditions)}
+    rows.sort(key=lambda row: (row["index"], order[f"{row['protocol']}:{row['condition']}"]))
     columns = {name: [row.get(name) for row in rows] for name in RECORD_SCHEMA.names}
-    return Part(columns, meter.costs, tuple(flags))
+    return Part(columns, work.meter.costs, flags)
 
 
-def _pieces_that_fit(
-    subject: Subject,
-    batch: LoadedBatch,
-    conditions: Sequence[Condition],
-    device: torch.device,
-    meter: CostMeter,
-    rows: Rows,
-) -> Iterator[LoadedBatch]:
-    waiting = [batch] if batch.indices else []
-    while waiting:
-        piece = waiting.pop(0)
-        try:
-            rows += _evaluate(subject, piece, conditions, device, meter)
-        except Exception as error:
-            if not is_out_of_memory(error):
-                raise
-            waiting = _halve(piece, subject.label) + waiting
-            if device.type == "cuda":
-                torch.cuda.empty_cache()
-        else:
-            yield piece
-
-
-def _halve(batch: LoadedBatch, label: str) -> list[LoadedBatch]:
-    count = len(batch.indices)
-    if count == 1:
-        raise UserError(f"{label}: memory ran out on a single image; use a smaller model or --crop")
-    log.warning("%s: memory ran out with %d images; trying %d", label, count, -(-count // 2))
-    cut = -(-count // 2)
-    return [
-        batch._replace(indices=batch.indices[part], pixels=batch.pixels[part])
-        for part in (slice(cut), slice(cut, None))
-    ]
-
-
-def _evaluate(
-    subject: Subject,
-    batch: LoadedBatch,
-    conditions: Sequence[Condition],
-    device: torch.device,
-    meter: CostMeter,
-) -> Rows:
-    x = to_tensor(batch.pixels, device)
-    y = torch.tensor([subject.data.labels[index] for index in batch.indices], device=device)
+def _clean_and_attacked(work: _Work, batch: LoadedBatch) -> _Clean:
+    """Score the clean images, and attack them under every condition that does not show others."""
+    subject, meter = work.subject, work.meter
+    conditions = [each for each in work.conditions if each.images is None]
     images = [subject.data.ids[index] for index in batch.indices]
     attacked = AttackBatch(
         subject.classifier,
-        x,
-        y,
+        to_tensor(batch.pixels, work.device),
+        _labels(work, batch),
         images=images,
         seed=subject.seed,
         keep_graph=any(condition.white_box for condition in conditions),
         precision=subject.precision,
     )
     known = facts(subject.label, subject.data, batch)
-    with meter.measure(conditions[0].key):
+    with meter.measure(work.conditions[0].key):
         clean = _clean_scores(subject, attacked)
     for name, values in zip(("clean_prediction", "clean_rank", "clean_loss"), clean, strict=True):
         for row, value in zip(known, values.tolist(), strict=True):
@@ -144,7 +139,37 @@ def _evaluate(
             rows += scored(known, condition, outcome)
             units = len(images) * condition.units
             subject.report(Step(subject.label, condition.id, 0, units))
-    return rows
+    return _Clean(known, rows)
+
+
+def _among(batch: LoadedBatch, known: dict[int, dict[str, object]]) -> LoadedBatch:
+    """A condition's images without those whose clean image could not be read."""
+    kept = [row for row, index in enumerate(batch.indices) if index in known]
+    indices = tuple(batch.indices[row] for row in kept)
+    absent = tuple(each for each in batch.absent if each.position in known)
+    return batch._replace(indices=indices, pixels=batch.pixels[kept], absent=absent)
+
+
+def _shown(
+    work: _Work, condition: Condition, known: dict[int, dict[str, object]], batch: LoadedBatch
+) -> Rows:
+    """Score the images that a condition shows in place of the clean ones."""
+    subject = work.subject
+    clean = (known[index] for index in batch.indices)
+    own = facts(subject.label, subject.data, batch)
+    rows = [before | row for before, row in zip(clean, own, strict=True)]
+    try:
+        with torch.no_grad():
+            logits = subject.classifier(to_tensor(batch.pixels, work.device))
+        outcome = Outcome(score(logits, _labels(work, batch)))
+    except BrokenAttackError as error:
+        outcome = Outcome(None, message=str(error))
+    return scored(rows, condition, outcome)
+
+
+def _labels(work: _Work, batch: LoadedBatch) -> torch.Tensor:
+    labels = work.subject.data.labels
+    return torch.tensor([labels[index] for index in batch.indices], device=work.device)
 
 
 def _keep(

@@ -71,3 +71,16 @@ class Preprocessing:
             mode = tv.InterpolationMode(self.interpolation)
             image = tv.resize(image, [self.resize], mode, antialias=True)
         return np.asarray(tv.center_crop(image, [self.crop, self.crop]), dtype=np.uint8)
+
+    def fit(self, image: Image.Image) -> NDArray[np.uint8]:
+        """Bring a square image that was cropped before to the network's input size.
+
+        What is done to the files of ImageNet-C: no second crop, and nothing at all at equal size.
+
+        Args:
+            image: a decoded square RGB image.
+
+        Returns:
+            uint8 array (crop, crop, 3).
+        """
+        return replace(self, resize=self.crop).pixels(image)

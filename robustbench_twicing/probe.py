@@ -9,6 +9,7 @@ from .batches import load_batches, to_tensor
 from .checkpoints import Candidate
 from .data import Dataset
 from .loading import load_model
+from .making import Maker
 from .models import resolve_model
 
 
@@ -78,12 +79,11 @@ def probe(
     correct = images = 0
     parts = range(-(-len(data) // batch_size))
     with torch.inference_mode():
-        for batch in load_batches(
-            data, classifier.preprocessing, parts, batch_size=batch_size, skip_bad=True
-        ):
+        maker = Maker(data, classifier.preprocessing)
+        for batch in load_batches(maker, parts, batch_size=batch_size, skip_bad=True):
             if batch.indices:
                 logits = classifier(to_tensor(batch.pixels, target))
                 right = logits.argmax(1).cpu() == labels[list(batch.indices)]
                 correct, images = correct + int(right.sum()), images + len(right)
-            advance(len(batch.indices) + len(batch.unreadable))
+            advance(len(batch.indices) + len(batch.absent))
     return Probe(classifier.record.model, classifier.record.weights, correct, images)

@@ -6,7 +6,8 @@ from torch import Tensor
 
 from .batches import LoadedBatch, pixels_hash
 from .conditions import Condition
-from .data import Dataset
+from .data import BadImageError, Dataset
+from .errors import MissingImageError
 from .records import Status
 from .scoring import Scores
 
@@ -15,10 +16,13 @@ Rows = list[dict[str, Any]]
 
 
 class Outcome(NamedTuple):
-    """Scores, distances and ranks after rounding to 8 bits; or why there are none."""
+    """Scores, distances and ranks after rounding to 8 bits; or why there are none.
+
+    Images that were not attacked have no distance; in 8 bits they are what they are.
+    """
 
     scores: Scores | None
-    distance: Tensor | None
+    distance: Tensor | None = None
     rank_8bit: Tensor | None = None
     message: str = ""
 
@@ -44,24 +48,32 @@ def _identity(label: str, data: Dataset, index: int) -> dict[str, Any]:
 def scored(facts: Rows, condition: Condition, outcome: Outcome) -> Rows:
     """One row per decoded image: its scores, or why there are none."""
     about = {"protocol": condition.protocol, "condition": condition.id}
-    if outcome.scores is None or outcome.distance is None:
+    if outcome.scores is None:
         failed = {"status": Status.ERROR.value, "message": outcome.message}
         return [row | about | failed for row in facts]
-    scores, distance = outcome.scores, outcome.distance
+    scores = outcome.scores
     rounded = scores.rank if outcome.rank_8bit is None else outcome.rank_8bit
-    values = zip(*(each.tolist() for each in (*scores, distance, rounded)), strict=True)
-    names = ("prediction", "rank", "loss", "linf", "rank_8bit")
+    columns = {**scores._asdict(), "linf": outcome.distance, "rank_8bit": rounded}
+    known = {name: values.tolist() for name, values in columns.items() if values is not None}
+    values = [dict(zip(known, value, strict=True)) for value in zip(*known.values(), strict=True)]
     return [
-        row | about | dict(zip(names, value, strict=True)) | {"status": Status.OK.value}
+        row | about | value | {"status": Status.OK.value}
         for row, value in zip(facts, values, strict=True)
     ]
 
 
-def skipped(label: str, data: Dataset, batch: LoadedBatch, condition: Condition) -> Rows:
-    """One row per image that could not be decoded, with the reason."""
+def without_scores(label: str, data: Dataset, batch: LoadedBatch, condition: Condition) -> Rows:
+    """One row per image that is not there, with the reason."""
     about = {"protocol": condition.protocol, "condition": condition.id}
-    status = {"status": Status.SKIPPED.value}
     return [
-        _identity(label, data, bad.position) | about | status | {"message": str(bad.error)}
-        for bad in batch.unreadable
+        _identity(label, data, each.position)
+        | about
+        | {"status": _status(each.error).value, "message": str(each.error)}
+        for each in batch.absent
     ]
+
+
+def _status(error: Exception) -> Status:
+    if isinstance(error, BadImageError):
+        return Status.SKIPPED
+    return Status.MISSING if isinstance(error, MissingImageError) else Status.ERROR

@@ -3,27 +3,29 @@
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 import torch
 
-from .batches import load_batches
+from .batches import load_parts
 from .classifier import Classifier
 from .conditions import AttackFunction, Condition, from_functions
 from .data import Dataset, open_dataset
 from .description import make_manifest
 from .environment import choose_device, describe_environment
 from .errors import UserError
-from .evaluation import Subject, evaluate_batch
+from .evaluation import Subject, evaluate_part
 from .gradient import eval_mode
+from .making import Maker
 from .progress import Report, Step, silent
 from .records import AdversarialStore, RunFolder
+from .run_options import PRECISIONS, Options
 from .same_images import check_same_images
 
-PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+__all__ = ["Options", "Run", "evaluate", "evaluate_models", "units"]
 
 
 @dataclass(frozen=True)
@@ -49,46 +51,7 @@ class Run:
         return pd.concat(frames, ignore_index=True)
 
 
-@dataclass(frozen=True)
-class Options:
-    """How a run is computed.
-
-    Attributes:
-        seed: base seed of every random stream.
-        batch_size: images per batch; also the range of one part.
-        on_bad_image: ``stop`` at an image that cannot be decoded, or ``skip`` and list it.
-        device: ``auto``, ``cpu`` or ``cuda``.
-        shard: ``(i, n)``: compute parts i-1, i-1+n, ... only.
-        attack_precision: ``fp32``, or ``bf16`` or ``fp16`` autocast while an attack runs; scores
-            are always computed in fp32.
-        save_adversarial: keep the adversarial images of the first N images.
-    """
-
-    seed: int = 0
-    batch_size: int = 32
-    on_bad_image: str = "stop"
-    device: str = "auto"
-    shard: tuple[int, int] = (1, 1)
-    attack_precision: str = "fp32"
-    save_adversarial: int = 0
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise UserError(f"--batch-size {self.batch_size} is not a positive number of images")
-        if self.on_bad_image not in ("stop", "skip"):
-            raise UserError(f"--on-bad-image {self.on_bad_image!r} is unknown; it is stop or skip")
-        if self.attack_precision not in PRECISIONS:
-            known = ", ".join(PRECISIONS)
-            raise UserError(
-                f"--attack-precision {self.attack_precision!r} is unknown; it is {known}"
-            )
-        if self.save_adversarial < 0:
-            raise UserError(f"--save-adversarial {self.save_adversarial} is less than 0")
-        if not 1 <= self.shard[0] <= self.shard[1]:
-            raise UserError(f"--shard {self.shard[0]}/{self.shard[1]} is not I/N with 1 <= I <= N")
-
-
-def evaluate(
+def evaluate(  # noqa: PLR0913 - one keyword for each thing a user may say of a run
     classifier: Classifier,
     data: Dataset | str,
     conditions: Mapping[str, AttackFunction | Condition | None],
@@ -99,6 +62,7 @@ def evaluate(
     label: str | None = None,
     device: str = "auto",
     on_bad_image: str = "stop",
+    workers: int = 1,
 ) -> Run:
     """Evaluate one classifier on one data set under some conditions.
 
@@ -108,19 +72,22 @@ def evaluate(
         conditions: id to attack, for example
             ``{"clean": None, "pgd@1/255": partial(pgd, eps=1 / 255)}``. An attack is called as
             ``attack(model, x, y, generator=generators)`` with one generator per image; the budget
-            in the id is the one its result is checked against.
+            in the id is the one its result is checked against. A corruption has none:
+            ``{"imagenet-c/fog/3": corruption_condition("fog", 3)}``.
         out: run folder; one that exists is continued. None: a temporary one.
         seed: base seed of every random stream.
         batch_size: images per batch.
         label: name in tables; default the model's name.
         device: ``auto``, ``cpu`` or ``cuda``.
         on_bad_image: ``stop`` at an image that cannot be decoded, or ``skip`` and list it.
+        workers: processes that read and corrupt images. With more than 1 the calling script needs
+            ``if __name__ == "__main__":``, as for all of `multiprocessing`.
 
     Raises:
         UserError: a condition without a budget, a folder of another run, labels that do not fit.
         BadImageError: an image that cannot be decoded, with its path.
     """
-    options = Options(seed, batch_size, on_bad_image, device)
+    options = Options(seed, batch_size, on_bad_image, device, workers=workers)
     dataset = open_dataset(data) if isinstance(data, str) else data
     todo = from_functions(conditions)
     models = {label or classifier.record.model: classifier}
@@ -192,18 +159,21 @@ def evaluate_models(
         parts = [part for part in missing if _in_shard(part, options.shard)]
         elsewhere = len(data) - _images_of(parts, options.batch_size, len(data))
         report(Step(evaluation.label, "", elsewhere, elsewhere * units(conditions), resumed=True))
-        loaded = load_batches(
-            data,
-            classifier.preprocessing,
+        sources = [condition.images for condition in conditions if condition.images is not None]
+        maker = Maker(data, classifier.preprocessing, sources, options.seed, options.batch_size)
+        loaded = load_parts(
+            maker,
             parts,
             batch_size=options.batch_size,
             skip_bad=options.on_bad_image == "skip",
+            workers=options.workers,
         )
-        with _ready(classifier, device):
-            for batch in loaded:
-                content = evaluate_batch(subject, batch, conditions, device)
-                folder.write_part(evaluation, batch.part, content)
-                report(Step(subject.label, "", len(batch.indices) + len(batch.unreadable), 0))
+        with _ready(classifier, device), closing(loaded):
+            for part in loaded:
+                content = evaluate_part(subject, part, conditions, device)
+                folder.write_part(evaluation, part.clean.part, content)
+                images = len(part.clean.indices) + len(part.clean.absent)
+                report(Step(subject.label, "", images, 0))
     return Run(folder)
 
 

@@ -36,10 +36,15 @@ def check_same_images(
 
 
 def _recorded(folder: RunFolder, evaluation: Evaluation) -> Iterator[tuple[int, str]]:
-    """Positions and pixel hashes, one of every part that is looked into."""
+    """Positions and pixel hashes, one of every part that is looked into.
+
+    Of conditions that show the images themselves.
+    """
+    shown = [each["id"] for each in folder.manifest.conditions if each["images"] is None]
     missing = set(folder.missing(evaluation))
     there = [part for part in range(folder.part_count(evaluation)) if part not in missing]
     for part in there[:: max(1, len(there) // PARTS)][:PARTS]:
         rows = folder.part_records(evaluation, part).dropna(subset=["pixels_sha256"])
+        rows = rows[rows["condition"].isin(shown)]
         if len(rows):
             yield int(rows["index"].iloc[0]), str(rows["pixels_sha256"].iloc[0])

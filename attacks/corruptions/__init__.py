@@ -1,10 +1,14 @@
 """ImageNet-C on numpy, scipy and Pillow: 19 corruptions at five severities, seeded per image."""
 
+from robustbench_twicing.imagenet_c import EXTRA, MAIN, SEVERITIES
+
+from .condition import corruption_condition
 from .frost_textures import frost_textures
+from .generated import GeneratedImages
+from .official import OfficialImages
 from .pixels import is_imagenet_c_size
-from .severity import SEVERITIES
 from .streams import image_rng
-from .table import CORRUPTIONS, EXTRA, MAIN, CorruptionSpec, corrupt
+from .table import CORRUPTIONS, CorruptionSpec, corrupt
 
 __all__ = [
     "CORRUPTIONS",
@@ -12,7 +16,10 @@ __all__ = [
     "MAIN",
     "SEVERITIES",
     "CorruptionSpec",
+    "GeneratedImages",
+    "OfficialImages",
     "corrupt",
+    "corruption_condition",
     "frost_textures",
     "image_rng",
     "is_imagenet_c_size",

@@ -7,7 +7,9 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import fft
 
-from .pixels import IMAGENET_C_SIDE, Pixels, to_bytes
+from robustbench_twicing.imagenet_c import SIDE
+
+from .pixels import Pixels, to_bytes
 from .severity import Levels, at
 from .warp import displace, warp_affine
 
@@ -30,7 +32,7 @@ def elastic_transform(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     for the displacement in x and one for that in y.
     """
     height, width = image.shape[:2]
-    scale = min(height, width) / IMAGENET_C_SIDE
+    scale = min(height, width) / SIDE
     levels = {name: value * scale for name, value in at(ELASTIC_TRANSFORM, severity).items()}
     jitter = levels["affine_jitter_px"]
     matrix = _source_matrix(height, width, rng.uniform(-jitter, jitter, (3, 2)))

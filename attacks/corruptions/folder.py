@@ -2,28 +2,24 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path, PurePosixPath
-from typing import Any
 
-import numpy as np
 from PIL import Image
 
-from robustbench_twicing.data import Dataset, wnids
+from robustbench_twicing.data import Dataset
+from robustbench_twicing.data.remembered import remember
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.preprocessing import Preprocessing
+from robustbench_twicing.imagenet_c import SEVERITIES, SIDE, cells
 from robustbench_twicing.records.atomic import write_atomically
+from robustbench_twicing.workers import WorkerPool
 
-from .severity import SEVERITIES
-from .streams import image_rng
-from .table import CORRUPTIONS, EXTRA, MAIN, OFFICIAL_JPEG_QUALITY, corrupt
-
-OFFICIAL = Preprocessing(crop=224, resize=256, interpolation="bilinear")
-"""How the official files were cut, whatever the model's own preprocessing is."""
-RECORD = "corrupted.json"
+from .generated import GeneratedImages
+from .layout import RECORD, class_and_stem, read_record
+from .pixels import Pixels
+from .table import OFFICIAL_JPEG_QUALITY
 
 
 @dataclass(frozen=True)
@@ -35,34 +31,29 @@ class Recipe:
         severities: of 1 to 5.
         seed: of every random draw.
         jpeg: store as JPEG of quality 85, as the official files; False stores PNG.
+        side: pixels a side; any but 224 is not ImageNet-C.
         frost_dir: folder of the frost photographs; None looks for an installed package.
+
+    Raises:
+        UserError: a corruption, severity or size that does not exist.
     """
 
     corruptions: tuple[str, ...]
     severities: tuple[int, ...] = SEVERITIES
     seed: int = 0
     jpeg: bool = True
+    side: int = SIDE
     frost_dir: str | None = None
 
     def __post_init__(self) -> None:
-        for name in self.corruptions:
-            CORRUPTIONS[name]  # explains an unknown name
-        for severity in self.severities:
-            if severity not in SEVERITIES:
-                raise UserError(f"severity {severity} does not exist; it is 1 to 5")
+        self.sources()
 
-
-def named_corruptions(text: str) -> tuple[str, ...]:
-    """Names from a comma list, in which ``main``, ``extra`` and ``all`` stand for many.
-
-    Raises:
-        UserError: an unknown name.
-    """
-    groups = {"main": MAIN, "extra": EXTRA, "all": (*MAIN, *EXTRA)}
-    found: dict[str, None] = {}
-    for name in (part.strip() for part in text.split(",")):
-        found.update(dict.fromkeys(groups.get(name, [name])))
-    return Recipe(tuple(found)).corruptions
+    def sources(self) -> list[GeneratedImages]:
+        """One source of images for each corruption and severity."""
+        return [
+            GeneratedImages(*cell, self.jpeg, self.side, self.frost_dir)
+            for cell in cells(self.corruptions, self.severities)
+        ]
 
 
 def write_folder(data: Dataset, out: Path, recipe: Recipe, *, workers: int = 1) -> Iterator[int]:
@@ -83,22 +74,29 @@ def write_folder(data: Dataset, out: Path, recipe: Recipe, *, workers: int = 1) 
     """
     names = _file_names(data, ".JPEG" if recipe.jpeg else ".png")
     _check_record(data, out, recipe)
-    work = partial(_write_image, data, names, out, recipe)
+    job = _Job(data, names, out, recipe)
     if workers == 1:
-        yield from map(work, range(len(data)))
+        yield from (_write_image(job, index) for index in range(len(data)))
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(work, range(len(data)), chunksize=4)
+    with WorkerPool(workers, job) as pool:
+        futures: list[Future[int]] = [
+            pool.submit(_write_image, index) for index in range(len(data))
+        ]
+        yield from (future.result() for future in futures)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What every process needs."""
+
+    data: Dataset
+    names: Sequence[PurePosixPath]
+    out: Path
+    recipe: Recipe
 
 
 def _file_names(data: Dataset, ending: str) -> list[PurePosixPath]:
-    """``class/stem.ending`` of every image; a flat folder's classes are their wnids."""
-    found = []
-    for identity, label in zip(data.ids, data.labels, strict=True):
-        path = PurePosixPath(identity)
-        own = path.parts[0] if len(path.parts) > 1 else None
-        number = wnids()[label] if data.num_classes == len(wnids()) else str(label)
-        found.append(PurePosixPath(own or number, path.stem + ending))
+    found = [PurePosixPath(f"{class_and_stem(data, index)}{ending}") for index in range(len(data))]
     if len(set(found)) < len(found):
         twice = next(name for name in found if found.count(name) > 1)
         raise UserError(f"{data.name}: two images would be written as {twice}; rename one of them")
@@ -107,11 +105,15 @@ def _file_names(data: Dataset, ending: str) -> list[PurePosixPath]:
 
 def _check_record(data: Dataset, out: Path, recipe: Recipe) -> None:
     """Continue only what was made of the same images with the same recipe."""
-    recipe_facts = {key: value for key, value in asdict(recipe).items() if key in ("seed", "jpeg")}
-    facts = {"fingerprint": data.fingerprint, "images": len(data), **recipe_facts}
-    file = out / RECORD
-    if file.exists():
-        found = json.loads(file.read_text(encoding="utf-8"))
+    facts = {
+        "fingerprint": data.fingerprint,
+        "images": len(data),
+        "seed": recipe.seed,
+        "jpeg": recipe.jpeg,
+        "side": recipe.side,
+    }
+    found = read_record(out)
+    if found is not None:
         for key, value in facts.items():
             if found.get(key) != value:
                 raise UserError(
@@ -123,36 +125,35 @@ def _check_record(data: Dataset, out: Path, recipe: Recipe) -> None:
         raise UserError(f"{out} is not empty and has no {RECORD}; use another --out")
     out.mkdir(parents=True, exist_ok=True)
     text = json.dumps(facts, indent=1) + "\n"
-    write_atomically(file, lambda path: _write_text(path, text))
+    write_atomically(out / RECORD, lambda path: _write_text(path, text))
 
 
-def _write_image(
-    data: Dataset, names: Sequence[PurePosixPath], out: Path, recipe: Recipe, index: int
-) -> int:
+def _write_image(job: _Job, index: int) -> int:
+    """Write what is missing of one image, which is decoded once."""
     missing = [
-        (name, severity, out / name / str(severity) / names[index])
-        for name in recipe.corruptions
-        for severity in recipe.severities
+        (source, path)
+        for source in job.recipe.sources()
+        if not (path := _path(job, source, index)).exists()
     ]
-    missing = [each for each in missing if not each[2].exists()]
-    if not missing:
-        return 0
-    clean = data.pixels(index, OFFICIAL)
-    for name, severity, path in missing:
-        rng = image_rng(recipe.seed, name, severity, data.ids[index])
-        corrupted = corrupt(
-            clean, name, severity, rng, jpeg_quality=None, frost_dir=recipe.frost_dir
-        )
+    data = remember(job.data, 1)
+    for source, path in missing:
+        corrupted = source.corrupted(data, index, seed=job.recipe.seed)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, partial(_save, corrupted, recipe.jpeg))
+        write_atomically(path, partial(_save, corrupted, job.recipe.jpeg))
     return len(missing)
 
 
-def _save(pixels: Any, jpeg: bool, path: Path) -> None:
-    image = Image.fromarray(np.asarray(pixels))
+def _path(job: _Job, source: GeneratedImages, index: int) -> Path:
+    return job.out / source.corruption / str(source.severity) / job.names[index]
+
+
+def _save(pixels: Pixels, jpeg: bool, path: Path) -> None:
+    image = Image.fromarray(pixels)
     with path.open("wb") as file:
         if jpeg:
-            image.save(file, "JPEG", quality=OFFICIAL_JPEG_QUALITY, optimize=True)
+            image.save(
+                file, "JPEG", quality=OFFICIAL_JPEG_QUALITY, subsampling="4:2:0", optimize=True
+            )
         else:
             image.save(file, "PNG")
 

@@ -7,17 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.imagenet_c import SIDE
 
 Pixels = NDArray[np.uint8]
 """An image (H, W, 3) in RGB, or grey (H, W)."""
 
-IMAGENET_C_SIDE = 224
 MIN_SIDE = 32
 
 
 def is_imagenet_c_size(image: Pixels) -> bool:
     """Whether the image is 224 x 224; at any other size the outcome is not ImageNet-C."""
-    return image.shape[:2] == (IMAGENET_C_SIDE, IMAGENET_C_SIDE)
+    return image.shape[:2] == (SIDE, SIDE)
 
 
 def check_pixels(image: Pixels, name: str, *, grey: bool) -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from robustbench_twicing.errors import UserError
-
-SEVERITIES = (1, 2, 3, 4, 5)
+from robustbench_twicing.imagenet_c import SEVERITIES
 
 Levels = Mapping[str, tuple[float, ...]]
 """Constant's name to its five values, severity 1 first."""

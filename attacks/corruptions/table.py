@@ -4,19 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.random import RandomState
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.imagenet_c import CATEGORIES
 from robustbench_twicing.registry import Registry
 
 from . import blur, colour, digital, elastic, glass, noise, spatter, weather
 from .pixels import Pixels, check_pixels
 from .severity import Levels
-
-Category = Literal["noise", "blur", "weather", "digital", "extra"]
 
 
 @dataclass(frozen=True)
@@ -25,49 +23,45 @@ class CorruptionSpec:
 
     Attributes:
         name: as the folders of ImageNet-C are called.
-        category: the archive it comes in; ``extra`` marks the hold-out four, not part of mCE.
         function: (image, severity, rng) -> image, uint8, of the same shape.
         levels: its constants by severity; other constants are in the function's file.
         grey: whether it also takes images (H, W).
     """
 
     name: str
-    category: Category
     function: Callable[[Pixels, int, RandomState], Pixels]
     levels: Levels
     grey: bool = True
 
+    @property
+    def category(self) -> str:
+        """The archive it comes in; ``extra`` marks the hold-out four, not part of mCE."""
+        return next(category for category, names in CATEGORIES.items() if self.name in names)
+
 
 CORRUPTIONS: Registry[CorruptionSpec] = Registry("corruption")
 for entry in (
-    CorruptionSpec("gaussian_noise", "noise", noise.gaussian_noise, noise.GAUSSIAN_NOISE),
-    CorruptionSpec("shot_noise", "noise", noise.shot_noise, noise.SHOT_NOISE),
-    CorruptionSpec("impulse_noise", "noise", noise.impulse_noise, noise.IMPULSE_NOISE),
-    CorruptionSpec("defocus_blur", "blur", blur.defocus_blur, blur.DEFOCUS_BLUR),
-    CorruptionSpec("glass_blur", "blur", glass.glass_blur, glass.GLASS_BLUR),
-    CorruptionSpec("motion_blur", "blur", blur.motion_blur, blur.MOTION_BLUR),
-    CorruptionSpec("zoom_blur", "blur", blur.zoom_blur, blur.ZOOM_BLUR),
-    CorruptionSpec("snow", "weather", weather.snow, weather.SNOW),
-    CorruptionSpec("frost", "weather", weather.frost, weather.FROST, grey=False),
-    CorruptionSpec("fog", "weather", weather.fog, weather.FOG),
-    CorruptionSpec("brightness", "weather", colour.brightness, colour.BRIGHTNESS),
-    CorruptionSpec("contrast", "digital", colour.contrast, colour.CONTRAST),
-    CorruptionSpec(
-        "elastic_transform", "digital", elastic.elastic_transform, elastic.ELASTIC_TRANSFORM
-    ),
-    CorruptionSpec("pixelate", "digital", digital.pixelate, digital.PIXELATE),
-    CorruptionSpec(
-        "jpeg_compression", "digital", digital.jpeg_compression, digital.JPEG_COMPRESSION
-    ),
-    CorruptionSpec("speckle_noise", "extra", noise.speckle_noise, noise.SPECKLE_NOISE),
-    CorruptionSpec("gaussian_blur", "extra", blur.gaussian_blur, blur.GAUSSIAN_BLUR),
-    CorruptionSpec("spatter", "extra", spatter.spatter, spatter.SPATTER, grey=False),
-    CorruptionSpec("saturate", "extra", colour.saturate, colour.SATURATE, grey=False),
+    CorruptionSpec("gaussian_noise", noise.gaussian_noise, noise.GAUSSIAN_NOISE),
+    CorruptionSpec("shot_noise", noise.shot_noise, noise.SHOT_NOISE),
+    CorruptionSpec("impulse_noise", noise.impulse_noise, noise.IMPULSE_NOISE),
+    CorruptionSpec("defocus_blur", blur.defocus_blur, blur.DEFOCUS_BLUR),
+    CorruptionSpec("glass_blur", glass.glass_blur, glass.GLASS_BLUR),
+    CorruptionSpec("motion_blur", blur.motion_blur, blur.MOTION_BLUR),
+    CorruptionSpec("zoom_blur", blur.zoom_blur, blur.ZOOM_BLUR),
+    CorruptionSpec("snow", weather.snow, weather.SNOW),
+    CorruptionSpec("frost", weather.frost, weather.FROST, grey=False),
+    CorruptionSpec("fog", weather.fog, weather.FOG),
+    CorruptionSpec("brightness", colour.brightness, colour.BRIGHTNESS),
+    CorruptionSpec("contrast", colour.contrast, colour.CONTRAST),
+    CorruptionSpec("elastic_transform", elastic.elastic_transform, elastic.ELASTIC_TRANSFORM),
+    CorruptionSpec("pixelate", digital.pixelate, digital.PIXELATE),
+    CorruptionSpec("jpeg_compression", digital.jpeg_compression, digital.JPEG_COMPRESSION),
+    CorruptionSpec("speckle_noise", noise.speckle_noise, noise.SPECKLE_NOISE),
+    CorruptionSpec("gaussian_blur", blur.gaussian_blur, blur.GAUSSIAN_BLUR),
+    CorruptionSpec("spatter", spatter.spatter, spatter.SPATTER, grey=False),
+    CorruptionSpec("saturate", colour.saturate, colour.SATURATE, grey=False),
 ):
     CORRUPTIONS[entry.name] = entry
-
-MAIN = tuple(name for name, spec in CORRUPTIONS.items() if spec.category != "extra")
-EXTRA = tuple(name for name, spec in CORRUPTIONS.items() if spec.category == "extra")
 
 OFFICIAL_JPEG_QUALITY = 85
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
+from ..imagenet_c import is_imagenet_c
+from .corruptions import corrupted_conditions, named_item, with_corruptions
 from .options import EvalOptions
 
 if TYPE_CHECKING:
@@ -11,6 +13,9 @@ if TYPE_CHECKING:
 
     from ..conditions import Condition
     from ..suites import Suite, SuiteItem
+
+DEFAULT, CORRUPTIONS = "quick", "corruptions"
+"""The suite where none is named; and where --corruptions is."""
 
 Overrides = Mapping[str, Mapping[str, Any]]
 
@@ -24,16 +29,19 @@ def make_conditions(options: EvalOptions) -> "list[Condition]":
     from ..protocols import PROTOCOLS
     from ..suites import load_suite
 
-    suite = load_suite(options.suite)
-    _check_data_only(suite, options.suite)
+    name = options.suite or (DEFAULT if options.corruptions is None else CORRUPTIONS)
+    suite = load_suite(name)
+    _check_data_only(suite, name)
     if options.protocol is not None:
         PROTOCOLS[options.protocol]  # explains an unknown name
     items = _items(suite, options)
-    _check_protocol(suite, items, options)
+    _check_protocol(suite, name, items, options)
     overrides = parse_overrides(options)
     _check_used(overrides, items)
     protocol = options.protocol or suite.protocol
-    conditions = [condition for item in items for condition in _of_item(item, protocol, overrides)]
+    conditions = [
+        condition for item in items for condition in _of_item(item, protocol, overrides, options)
+    ]
     keys = [condition.key for condition in conditions]
     for condition in conditions:
         if keys.count(condition.key) > 1:
@@ -60,13 +68,16 @@ def _items(suite: "Suite", options: EvalOptions) -> "Sequence[SuiteItem]":
             )
             for protocol in protocols
             for name in names
+            if not is_imagenet_c(name)
         ]
-    return [
+        items += [named_item(name) for name in names if is_imagenet_c(name)]
+    items = [
         item
-        if item.attack == CLEAN or budgets is None
+        if item.attack in ("", CLEAN) or budgets is None
         else item.model_copy(update={"eps": budgets})
         for item in items
     ]
+    return with_corruptions(items, options)
 
 
 def _check_data_only(suite: "Suite", name: str) -> None:
@@ -80,7 +91,9 @@ def _check_data_only(suite: "Suite", name: str) -> None:
             )
 
 
-def _check_protocol(suite: "Suite", items: "Sequence[SuiteItem]", options: EvalOptions) -> None:
+def _check_protocol(
+    suite: "Suite", name: str, items: "Sequence[SuiteItem]", options: EvalOptions
+) -> None:
     """--protocol replaces what a suite does not insist on: paper, or a condition's own."""
     fixed = {item.protocol for item in items if item.protocol is not None}
     if suite.protocol == "paper":
@@ -88,15 +101,19 @@ def _check_protocol(suite: "Suite", items: "Sequence[SuiteItem]", options: EvalO
     for protocol in sorted(fixed):
         if options.protocol not in (None, protocol):
             raise UserError(
-                f"--suite {options.suite} is protocol {protocol}, --protocol says "
+                f"--suite {name} is protocol {protocol}, --protocol says "
                 f"{options.protocol}; name another suite, or leave --protocol out"
             )
 
 
-def _of_item(item: "SuiteItem", protocol: str, overrides: Overrides) -> "list[Condition]":
+def _of_item(
+    item: "SuiteItem", protocol: str, overrides: Overrides, options: EvalOptions
+) -> "list[Condition]":
     from ..conditions import CLEAN, clean
 
     protocol = item.protocol or protocol
+    if item.corruption:
+        return corrupted_conditions(item, protocol, options)
     if item.attack == CLEAN:
         return [clean(protocol)]
     spec = _spec(item.attack)

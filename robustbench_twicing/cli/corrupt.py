@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from ..errors import UserError
+from ..imagenet_c import SIDE, parse_corruptions, parse_severities
+from .corruptions import parse_jpeg
 
 
 def register(app: typer.Typer) -> None:
@@ -17,11 +18,14 @@ def run(
     data: Annotated[str, typer.Option(help="Clean images, as for eval.")],
     out: Annotated[Path, typer.Option(help="Folder to write; what is there is kept.")],
     corruptions: Annotated[str, typer.Option(help="Names, or main (15), extra (4), all.")] = "main",
-    severities: Annotated[str, typer.Option(help="Of 1 to 5.")] = "1,2,3,4,5",
+    severities: Annotated[str, typer.Option(help="Of 1 to 5: 3, 1,3,5 or 1-5.")] = "1-5",
     labels: Annotated[str | None, typer.Option(help="Labels of a flat folder.")] = None,
     classes: Annotated[str | None, typer.Option(help="Own class names, one a line.")] = None,
     limit: Annotated[int | None, typer.Option(help="Seeded subset of N images.")] = None,
     seed: Annotated[int, typer.Option(help="Of every random draw.")] = 0,
+    imagenet_c_size: Annotated[
+        int, typer.Option(help="Pixels a side; any but 224 is not ImageNet-C.")
+    ] = SIDE,
     imagenet_c_jpeg: Annotated[
         str, typer.Option(help="85 as the official files, or none: PNG without the second JPEG.")
     ] = "85",
@@ -35,17 +39,16 @@ def run(
     from rich.progress import track
 
     from attacks.corruptions import frost_textures
-    from attacks.corruptions.folder import Recipe, named_corruptions, write_folder
+    from attacks.corruptions.folder import Recipe, write_folder
 
     from ..data import open_dataset
 
-    if imagenet_c_jpeg not in ("85", "none"):
-        raise UserError(f"--imagenet-c-jpeg {imagenet_c_jpeg!r} is unknown; it is 85 or none")
     recipe = Recipe(
-        named_corruptions(corruptions),
+        parse_corruptions(corruptions),
         parse_severities(severities),
         seed,
-        imagenet_c_jpeg == "85",
+        parse_jpeg(imagenet_c_jpeg),
+        imagenet_c_size,
         frost_dir,
     )
     if "frost" in recipe.corruptions:
@@ -57,21 +60,9 @@ def run(
     wanted = len(images) * len(recipe.corruptions) * len(recipe.severities)
     Console().print(
         f"{written} files written, {wanted - written} were there: {out}/<corruption>/<severity>. "
-        "They are generated, not the official files. Evaluate one with eval --data "
-        f"{out}/{recipe.corruptions[0]}/{recipe.severities[0]} --resize 224 --crop 224.",
+        "They are generated, not the official files. Evaluate them with "
+        f"eval --data {data} --corruptions {corruptions} --imagenet-c {out}.",
         soft_wrap=True,
         highlight=False,
         markup=False,
     )
-
-
-def parse_severities(text: str) -> tuple[int, ...]:
-    """Whole numbers from a comma list, without repeats.
-
-    Raises:
-        UserError: something else.
-    """
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part in set("12345") for part in parts):
-        raise UserError(f"--severities {text!r} is not a list of 1 to 5, like 1,3,5")
-    return tuple(dict.fromkeys(int(part) for part in parts))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from .options import EvalOptions, add_command
+from .command import add_command
+from .options import EvalOptions
 from .progress import show_progress
 from .status import DONE, ERROR_ROWS, INCOMPLETE
 

@@ -1,8 +1,6 @@
 """Options of an evaluation, shared by the commands that take them."""
 
-import inspect
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +11,7 @@ def _opt(*names: str, help: str, panel: str, metavar: str | None = None) -> Any:
 
 
 WHAT, HOW, IMAGES, RUN = "What is evaluated", "How it is attacked", "Preprocessing", "The run"
+CORRUPTED = "How it is corrupted (ImageNet-C)"
 
 
 @dataclass(frozen=True)
@@ -65,11 +64,16 @@ class EvalOptions:
         ),
     ] = False
     suite: Annotated[
-        str, _opt("--suite", help="Named suite or FILE.yaml of conditions.", panel=HOW)
-    ] = "quick"
+        str | None,
+        _opt("--suite", help="Named suite or FILE.yaml of conditions; else quick.", panel=HOW),
+    ] = None
     attacks: Annotated[
         str | None,
-        _opt("--attacks", help="Replace the suite's attacks: clean,fgsm,pgd.", panel=HOW),
+        _opt(
+            "--attacks",
+            help="Replace the suite's conditions: clean,fgsm,pgd,imagenet-c/fog/3.",
+            panel=HOW,
+        ),
     ] = None
     eps: Annotated[
         str | None,
@@ -109,6 +113,39 @@ class EvalOptions:
         str,
         _opt("--attack-precision", help="fp32, bf16 or fp16; scores are in fp32.", panel=HOW),
     ] = "fp32"
+    corruptions: Annotated[
+        str | None,
+        _opt("--corruptions", help="Names, or main (15), extra (4), all.", panel=CORRUPTED),
+    ] = None
+    severities: Annotated[
+        str | None, _opt("--severities", help="Of 1 to 5: 3, 1,3,5 or 1-5.", panel=CORRUPTED)
+    ] = None
+    imagenet_c: Annotated[
+        str | None,
+        _opt(
+            "--imagenet-c",
+            metavar="DIR",
+            help="Official folders, or those of corrupt; else images are corrupted on the fly.",
+            panel=CORRUPTED,
+        ),
+    ] = None
+    imagenet_c_jpeg: Annotated[
+        str | None,
+        _opt(
+            "--imagenet-c-jpeg",
+            metavar="85|none",
+            help="Second JPEG of corrupted images: 85 as in the official files, or none.",
+            panel=CORRUPTED,
+        ),
+    ] = None
+    imagenet_c_size: Annotated[
+        int | None,
+        _opt("--imagenet-c-size", help="Corrupt at N pixels, not 224; flagged.", panel=CORRUPTED),
+    ] = None
+    frost_dir: Annotated[
+        str | None,
+        _opt("--frost-dir", help="Folder of the five frost photographs.", panel=CORRUPTED),
+    ] = None
     resize: Annotated[
         int | None, _opt("--resize", help="Shorter side after resizing, pixels.", panel=IMAGES)
     ] = None
@@ -141,6 +178,10 @@ class EvalOptions:
     threads: Annotated[
         int | None, _opt("--threads", help="CPU threads of the network.", panel=RUN)
     ] = None
+    workers: Annotated[
+        int,
+        _opt("--workers", help="Processes that read and corrupt images; 1: none.", panel=RUN),
+    ] = 1
     seed: Annotated[int, _opt("--seed", help="Base seed of every random draw.", panel=RUN)] = 0
     shard: Annotated[
         str, _opt("--shard", metavar="I/N", help="Compute the I-th of N shares.", panel=RUN)
@@ -158,29 +199,3 @@ class EvalOptions:
         str | None,
         _opt("--out", help="Run folder; continues where it stopped.", panel=RUN),
     ] = None
-
-
-def add_command(
-    app: typer.Typer, name: str, run: Callable[[EvalOptions], int | None], *, help_text: str
-) -> None:
-    """Add a command that takes all of `EvalOptions`.
-
-    Typer reads a function's signature; this one is made from the fields, so that two commands
-    with the same options have them written down once.
-    """
-
-    def command(**values: Any) -> int | None:
-        return run(EvalOptions(**values))
-
-    parameters = [
-        inspect.Parameter(
-            each.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=each.default if each.default is not MISSING else [],
-            annotation=each.type,
-        )
-        for each in fields(EvalOptions)
-    ]
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.type for each in fields(EvalOptions)}
-    app.command(name, help=help_text)(command)

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
-from .options import EvalOptions, add_command
+from .command import add_command
+from .options import EvalOptions
 from .progress import duration
 
 if TYPE_CHECKING:

@@ -80,6 +80,7 @@ def make_run_options(options: EvalOptions) -> "Options":
         shard=(int(number), int(count)),
         attack_precision=options.attack_precision,
         save_adversarial=options.save_adversarial,
+        workers=options.workers,
     )
 
 

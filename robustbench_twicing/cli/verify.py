@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..errors import UserError
-from .options import EvalOptions, add_command
+from .command import add_command
+from .options import EvalOptions
 from .status import DONE, ERROR_ROWS
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ class Status(StrEnum):
     OK = "ok"
     ERROR = "error"
     SKIPPED = "skipped"
+    MISSING = "missing"
 
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
@@ -27,7 +28,7 @@ RECORD_SCHEMA = pa.schema(
         ("condition", _NAME),
         ("index", pa.int32()),  # position in the data set
         ("image", pa.string()),  # image id
-        ("pixels_sha256", pa.string()),  # of the clean uint8 pixels, first 16 hex digits
+        ("pixels_sha256", pa.string()),  # of the uint8 pixels, first 16 hex digits
         ("target", pa.int32()),
         ("clean_prediction", pa.int32()),
         ("clean_rank", pa.int32()),  # 0: right before the attack
@@ -37,7 +38,7 @@ RECORD_SCHEMA = pa.schema(
         ("loss", pa.float64()),
         ("gradient", pa.float64()),  # largest |d loss / d pixel| at the clean image, if computed
         ("rank_8bit", pa.int32()),  # rank after rounding the adversarial image to 8 bits
-        ("linf", pa.float64()),  # largest pixel change, in [0, 1]
+        ("linf", pa.float64()),  # largest pixel change by an attack, in [0, 1]
         ("status", _NAME),
         ("message", pa.string()),
     ]

@@ -18,6 +18,7 @@ from pydantic import (
 
 from ..budgets import parse_budget
 from ..errors import UserError
+from ..imagenet_c import GROUPS, SEVERITIES, parse_corruptions
 
 LARGEST_FILE = 1_000_000
 CLEAN = "clean"
@@ -51,29 +52,59 @@ def _budget(value: object) -> Fraction:
         raise ValueError(str(error)) from error
 
 
+def _corruptions(value: object) -> tuple[str, ...]:
+    """Names, of which ``main``, ``extra`` and ``all`` stand for many; one may stand alone."""
+    names = value if isinstance(value, (list, tuple)) else [value]
+    texts = [name for name in names if isinstance(name, str)]
+    if not texts or len(texts) < len(names):
+        raise ValueError("a corruption is a name, like fog, or a list of names")
+    try:
+        return parse_corruptions(",".join(texts))
+    except UserError as error:
+        raise ValueError(str(error)) from error
+
+
+def _severities(value: object) -> tuple[int, ...]:
+    """Whole numbers; one may stand alone."""
+    numbers = value if isinstance(value, (list, tuple)) else [value]
+    if not numbers or not all(type(each) is int and each in SEVERITIES for each in numbers):
+        raise ValueError("a severity is a whole number from 1 to 5, or a list of them")
+    return tuple(dict.fromkeys(numbers))
+
+
 ProtocolName = Literal["pixel", "paper"]
 Budget = Annotated[Fraction, BeforeValidator(_budget)]
 
 
 class SuiteItem(BaseModel):
-    """One attack with its budgets and constants; ``clean`` has neither.
+    """One attack with its budgets and constants, or corruptions with their severities.
 
     Attributes:
-        attack: a name in the table of attacks, or ``clean``.
+        attack: a name in the table of attacks, or ``clean``, which has no budgets and constants.
         eps: budgets, in the protocol's own space.
         protocol: another protocol than the suite's.
         settings: constants in place of the protocol's.
+        corruption: names of ImageNet-C, in place of an attack.
+        severity: of these corruptions; all five unless given.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
-    attack: str
+    attack: str = ""
     eps: tuple[Budget, ...] = ()
     protocol: ProtocolName | None = None
     settings: dict[str, bool | int | float | str] = Field(default_factory=dict)
+    corruption: Annotated[tuple[str, ...], BeforeValidator(_corruptions)] = ()
+    severity: Annotated[tuple[int, ...], BeforeValidator(_severities)] = SEVERITIES
 
     @model_validator(mode="after")
-    def _clean_is_plain(self) -> Self:
+    def _is_one_thing(self) -> Self:
+        if bool(self.attack) == bool(self.corruption):
+            raise ValueError("a condition names either an attack or corruptions")
+        if self.corruption and self.model_fields_set - {"corruption", "severity"}:
+            raise ValueError("corruptions take severity and nothing else: they have no budget")
+        if self.attack and "severity" in self.model_fields_set:
+            raise ValueError("severity belongs to corruption, not to an attack")
         if self.attack == CLEAN and (self.eps or self.settings):
             raise ValueError("clean takes no budgets and no constants")
         return self
@@ -155,6 +186,10 @@ def _allowed(location: tuple[Any, ...]) -> Iterator[str]:
         yield from get_args(ProtocolName)
     elif names[:1] == ["conditions"] and "eps" in names:
         yield "budgets like 4/255"
+    elif names[:1] == ["conditions"] and "corruption" in names:
+        yield from (*GROUPS["all"], *GROUPS)
+    elif names[:1] == ["conditions"] and "severity" in names:
+        yield from map(str, SEVERITIES)
     elif names[:1] == ["conditions"] and len(location) > 1:
         yield from SuiteItem.model_fields
     else:

@@ -12,6 +12,7 @@ import torch
 
 from robustbench_twicing.batches import LoadedBatch, load_batches, pixels_hash, to_tensor
 from robustbench_twicing.data import BadImageError, Dataset
+from robustbench_twicing.making import Maker
 from robustbench_twicing.preprocessing import Preprocessing
 from tests.tiny import PREPROCESSING, dataset, noise
 
@@ -19,7 +20,7 @@ from tests.tiny import PREPROCESSING, dataset, noise
 def load(
     data: Dataset, parts: Sequence[int], size: int, *, skip: bool = False
 ) -> list[LoadedBatch]:
-    return list(load_batches(data, PREPROCESSING, parts, batch_size=size, skip_bad=skip))
+    return list(load_batches(Maker(data, PREPROCESSING), parts, batch_size=size, skip_bad=skip))
 
 
 @pytest.mark.parametrize(
@@ -42,9 +43,8 @@ def test_parts_come_in_the_order_asked_for() -> None:
 
 
 def test_the_first_bad_image_stops_after_the_parts_before_it() -> None:
-    batches = load_batches(
-        noise(11, bad=[5, 6]), PREPROCESSING, range(3), batch_size=4, skip_bad=False
-    )
+    maker = Maker(noise(11, bad=[5, 6]), PREPROCESSING)
+    batches = load_batches(maker, range(3), batch_size=4, skip_bad=False)
     assert next(batches).part == 0
     with pytest.raises(BadImageError, match=r"/photos/5\.png"):
         next(batches)
@@ -54,13 +54,13 @@ def test_bad_images_are_listed_where_they_are_skipped() -> None:
     data = noise(11, bad=[4, 5, 6, 7, 9])
     batches = load(data, range(3), 4, skip=True)
     assert [batch.indices for batch in batches] == [(0, 1, 2, 3), (), (8, 10)]
-    bad = [[each.position for each in batch.unreadable] for batch in batches]
+    bad = [[each.position for each in batch.absent] for batch in batches]
     assert bad == [
         [],
         [4, 5, 6, 7],
         [9],
     ]
-    assert "/photos/9.png" in str(batches[2].unreadable[0].error)
+    assert "/photos/9.png" in str(batches[2].absent[0].error)
     assert batches[1].pixels.shape == (0, 8, 8, 3)
     np.testing.assert_array_equal(batches[2].pixels[1], data.pixels(10, PREPROCESSING))
 
@@ -97,16 +97,16 @@ def recorded(images: Recording) -> Dataset:
 
 def test_one_part_is_decoded_ahead_and_no_more() -> None:
     images = Recording([], event=threading.Event())
-    batches = load_batches(recorded(images), PREPROCESSING, range(3), batch_size=1, skip_bad=False)
+    maker = Maker(recorded(images), PREPROCESSING)
+    batches = load_batches(maker, range(3), batch_size=1, skip_bad=False)
     assert next(batches).part == 0
     assert images.event.wait(10)
     assert images.asked == [0, 1]
 
 
 def test_a_bug_in_decoding_is_not_a_bad_image() -> None:
-    batches = load_batches(
-        recorded(Recording([], broken=1)), PREPROCESSING, range(3), batch_size=1, skip_bad=True
-    )
+    maker = Maker(recorded(Recording([], broken=1)), PREPROCESSING)
+    batches = load_batches(maker, range(3), batch_size=1, skip_bad=True)
     assert next(batches).part == 0
     with pytest.raises(ZeroDivisionError):
         next(batches)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from attacks.corruptions import EXTRA, MAIN, corrupt, image_rng
-from attacks.corruptions.folder import OFFICIAL, RECORD, Recipe, named_corruptions, write_folder
+from attacks.corruptions import corrupt, image_rng
+from attacks.corruptions.folder import Recipe, write_folder
+from attacks.corruptions.generated import clean_crop
+from attacks.corruptions.layout import RECORD
 from robustbench_twicing.cli import main
 from robustbench_twicing.data import open_dataset
 from robustbench_twicing.errors import UserError
@@ -44,7 +46,7 @@ def test_the_layout_and_the_pixels_are_those_of_the_benchmark(
     written = files(tmp_path / "c")
     assert len(written) == 5 * 4
     index = data.ids.index("n01443537/image2.png")
-    clean = data.pixels(index, OFFICIAL)
+    clean = data.pixels(index, clean_crop())
     wanted = corrupt(
         clean, "gaussian_noise", 3, image_rng(0, "gaussian_noise", 3, "n01443537/image2.png")
     )
@@ -58,7 +60,7 @@ def test_without_the_second_jpeg_the_pixels_are_kept_as_they_are(
 ) -> None:
     data = open_dataset(photographs)
     list(write_folder(data, tmp_path / "c", Recipe(("contrast",), (5,), jpeg=False)))
-    clean = data.pixels(0, OFFICIAL)
+    clean = data.pixels(0, clean_crop())
     rng = image_rng(0, "contrast", 5, data.ids[0])
     with Image.open(tmp_path / "c/contrast/5" / data.ids[0]) as found:
         assert np.array_equal(
@@ -106,14 +108,6 @@ def test_two_images_of_one_name_are_refused(photographs: Path, tmp_path: Path) -
         list(write_folder(open_dataset(photographs), tmp_path / "c", QUICK))
 
 
-def test_groups_of_names() -> None:
-    assert named_corruptions("main") == tuple(MAIN)
-    assert named_corruptions("all") == (*MAIN, *EXTRA)
-    assert named_corruptions("fog, extra,fog") == ("fog", *EXTRA)
-    with pytest.raises(UserError, match="Did you mean 'fog'"):
-        named_corruptions("fogg")
-
-
 def test_what_was_written_can_be_evaluated(
     photographs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,7 +124,7 @@ def test_what_was_written_can_be_evaluated(
     ("arguments", "message"),
     [
         (["--corruptions", "rain"], "no corruption is called 'rain'"),
-        (["--severities", "0,6"], "--severities '0,6' is not a list of 1 to 5"),
+        (["--severities", "0,6"], "severities '0,6' are not of 1 to 5"),
         (["--imagenet-c-jpeg", "90"], "it is 85 or none"),
         (["--frost-dir", "nowhere", "--corruptions", "frost"], "nowhere"),
     ],

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from attacks import ATTACKS
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.imagenet_c import EXTRA, MAIN, SEVERITIES
 from robustbench_twicing.suites import list_suites, load_suite
 from robustbench_twicing.suites.reading import parse_suite
 
 PGD = "conditions:\n- attack: pgd\n"
+FOG = "conditions:\n- corruption: fog\n"
 
 
 def over_255(*numbers: float) -> tuple[Fraction, ...]:
@@ -55,8 +57,27 @@ def test_every_suite_of_ours_names_attacks_that_exist(name: str) -> None:
     suite = load_suite(name)
     assert suite.conditions[0].attack == "clean"
     for item in suite.conditions:
-        assert item.attack in {"clean", *ATTACKS}
-        assert bool(item.eps) == (item.attack != "clean")
+        assert item.attack in ({""} if item.corruption else {"clean", *ATTACKS})
+        assert bool(item.eps) == (item.attack not in ("", "clean"))
+
+
+def test_the_suite_of_corruptions_is_all_of_them() -> None:
+    clean, corrupted = load_suite("corruptions").conditions
+    assert clean.attack == "clean"
+    assert corrupted.corruption == (*MAIN, *EXTRA)
+    assert corrupted.severity == SEVERITIES
+
+
+def test_corruptions_stand_alone_or_in_lists() -> None:
+    suite = parse_suite(
+        "conditions:\n- corruption: fog\n- {corruption: [extra, fog, fog], severity: 3}\n"
+        "- {corruption: [snow], severity: [5, 1, 5]}\n",
+        "x.yaml",
+    )
+    one, many, some = suite.conditions
+    assert (one.corruption, one.severity) == (("fog",), SEVERITIES)
+    assert (many.corruption, many.severity) == ((*EXTRA, "fog"), (3,))
+    assert (some.corruption, some.severity) == (("snow",), (5, 1))
 
 
 def test_budgets_are_read_like_on_the_command_line(tmp_path: Path) -> None:
@@ -107,11 +128,28 @@ def test_budgets_of_one_attack_or_of_all() -> None:
         (PGD + "  eps: [[1]]\n", r"x.yaml:3: .*written like 4/255"),
         (PGD + "  eps: [.nan]\n", r"x.yaml:3: .*is not a number"),
         ("conditions:\n- {attack: clean}\n- 7\n", r"x.yaml:3: conditions.1: "),
-        ("conditions:\n- eps: [1/255]\n", r"x.yaml:2: conditions.0.attack: Field required"),
+        ("conditions:\n- eps: [1/255]\n", r"x.yaml:2: conditions.0: .*an attack or corruptions"),
         (
             "conditions:\n- attack: clean\n  eps: [1/255]\n",
             "x.yaml:2: conditions.0: .*clean takes no",
         ),
+        (
+            FOG + "- corruption: [snow, fogg]\n",
+            r"x.yaml:3: .*'fogg'. Did you mean 'fog'.*allowed here: gaussian_noise, .*, all$",
+        ),
+        (FOG + "- corruption: []\n", r"x.yaml:3: .*a name, like fog, or a list"),
+        (FOG + "- corruption: [3]\n", r"x.yaml:3: .*a name, like fog, or a list"),
+        (
+            FOG + "  severity: [1, 6]\n",
+            r"x.yaml:3: .*number from 1 to 5, .*allowed here: 1, 2, 3, 4, 5$",
+        ),
+        (FOG + "  severity: 1-5\n", r"x.yaml:3: .*a whole number from 1 to 5"),
+        (FOG + "  severity: true\n", r"x.yaml:3: .*a whole number from 1 to 5"),
+        (FOG + "  severity: []\n", r"x.yaml:3: .*a whole number from 1 to 5"),
+        (FOG + "  eps: [1/255]\n", r"x.yaml:2: .*they have no budget"),
+        (FOG + "  protocol: paper\n", r"x.yaml:2: .*take severity and nothing else"),
+        (FOG + "  attack: pgd\n", r"x.yaml:2: .*either an attack or corruptions"),
+        (PGD + "  severity: 3\n", r"x.yaml:2: .*severity belongs to corruption"),
         (
             "conditions: [{attack: clean}]\nconditions: [{attack: clean}]\n",
             "conditions is given twice.*line 2",
@@ -134,12 +172,10 @@ def test_what_is_wrong_is_said_with_file_and_line(text: str, message: str) -> No
     assert len(str(caught.value).splitlines()) == 1
 
 
+KEYS = ["conditions", "protocol", "attack", "eps", "corruption", "severity"]
 YAML = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.floats() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["conditions", "protocol", "attack", "eps"]), inner)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner),
     max_leaves=8,
 )
 

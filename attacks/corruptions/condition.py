@@ -1,0 +1,69 @@
+"""A corruption as a condition of an evaluation."""
+
+from pathlib import Path
+
+from robustbench_twicing.conditions import Condition
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.image_source import ImageSource
+from robustbench_twicing.imagenet_c import PREFIX, SIDE, Cell
+from robustbench_twicing.protocols import PROTOCOLS
+
+from .generated import GeneratedImages
+from .official import open_official
+
+NOTES = {
+    "official": (
+        "source official: the files of ImageNet-C as they are; a model of another input size gets "
+        "them resized from 224 pixels, without a second crop.",
+    ),
+    "generated-jpeg85": (
+        "source generated-jpeg85: corrupted by this suite, with the second JPEG of the official "
+        "files; not the official files, whose random draws are others.",
+    ),
+    "generated-memory": (
+        "source generated-memory: corrupted by this suite, without the second JPEG of the official "
+        "files, which makes the noise corruptions about a quarter stronger than the benchmark's.",
+    ),
+}
+"""What a reader must know of each source."""
+
+
+def corruption_condition(
+    corruption: str,
+    severity: int,
+    *,
+    folder: str | Path | None = None,
+    jpeg: bool = True,
+    side: int = SIDE,
+    frost_dir: str | Path | None = None,
+    protocol: str = "pixel",
+) -> Condition:
+    """The condition ``imagenet-c/CORRUPTION/SEVERITY``, for `evaluate`.
+
+    Args:
+        corruption: a key of `CORRUPTIONS`.
+        severity: 1 to 5.
+        folder: the official files, or those of `corrupt`; None makes the images on the fly.
+        jpeg: give generated images the second JPEG (quality 85) of the official files.
+        side: pixels a side at which images are corrupted; any but 224 is not ImageNet-C.
+        frost_dir: folder of the five frost photographs; None looks for an installed package.
+        protocol: whose table the number stands in. It changes nothing: there is no budget.
+
+    Raises:
+        UserError: a corruption, severity or size that does not exist, or no such folder.
+    """
+    cell = Cell(corruption, severity)
+    made = GeneratedImages(*cell, jpeg, side, None if frost_dir is None else str(frost_dir))
+    images: ImageSource = made
+    if folder is not None:
+        if made != GeneratedImages(*cell):
+            raise UserError(f"{cell.id}: files are taken as they are; jpeg and side say nothing")
+        images = open_official(Path(folder), cell)
+    return Condition(
+        cell.id,
+        PREFIX,
+        protocol=protocol,
+        threat=PROTOCOLS[protocol].threat,
+        images=images,
+        notes=NOTES[images.describe()["source"]],
+    )

@@ -1,0 +1,53 @@
+"""ImageNet-C's folder layout: where the file of an image lies, and what a folder is made of."""
+
+import json
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from robustbench_twicing.data import Dataset, wnids
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.imagenet_c import CATEGORIES, SIDE
+
+RECORD = "corrupted.json"
+"""In a folder written by this suite: what it was made of. The official folders have none."""
+
+
+def class_and_stem(data: Dataset, index: int) -> PurePosixPath:
+    """``class/name`` of an image, without ending: its wnid where the classes are ImageNet's."""
+    path, label = PurePosixPath(data.ids[index]), data.labels[index]
+    if data.num_classes == len(wnids()):
+        return PurePosixPath(wnids()[label], path.stem)
+    return PurePosixPath(path.parts[-2] if len(path.parts) > 1 else str(label), path.stem)
+
+
+def find_folder(root: Path, corruption: str, severity: int) -> Path | None:
+    """``<root>/<corruption>/<severity>``, or the same below the category's folder.
+
+    Returns:
+        The folder; None where there is none.
+
+    Raises:
+        UserError: there are both.
+    """
+    below = Path(corruption, str(severity))
+    places = [root / below, *(root / category / below for category in CATEGORIES)]
+    found = [place for place in places if place.is_dir()]
+    if len(found) > 1:
+        raise UserError(f"{found[0]} and {found[1]} are one condition; take one of them away")
+    return found[0] if found else None
+
+
+def read_record(root: Path) -> dict[str, Any] | None:
+    """What a folder written by this suite was made of; None for any other.
+
+    Raises:
+        UserError: the record is damaged.
+    """
+    file = root / RECORD
+    if not file.exists():
+        return None
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+        return {"side": SIDE, **values, "jpeg": bool(values["jpeg"])}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{file} is damaged ({error}); make the folder again") from error

@@ -1,0 +1,122 @@
+"""ImageNet-C's images from files: the official ones, or those that `write_folder` made."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from robustbench_twicing.data import BadImageError, Dataset
+from robustbench_twicing.data.decoding import read_rgb
+from robustbench_twicing.data.scanning import IMAGE_ENDINGS
+from robustbench_twicing.errors import MissingImageError, UserError
+from robustbench_twicing.imagenet_c import SIDE, Cell
+from robustbench_twicing.preprocessing import Preprocessing
+
+from .generated import source_name
+from .layout import class_and_stem, find_folder, read_record
+from .pixels import Pixels
+
+
+@dataclass(frozen=True)
+class OfficialImages:
+    """One corruption at one severity, as an image source: see `ImageSource`.
+
+    The files of one condition are matched with the clean images by class and name.
+
+    Attributes:
+        cell: corruption and severity.
+        folder: with ``<wnid>/<image>``; None where the download has none for this condition.
+        source: ``official``, or how the files were generated, where their folder says so.
+        side: pixels a side of the files.
+        files: how many image files there are.
+        listing_sha256: of their names.
+        endings: of their names.
+    """
+
+    cell: Cell
+    folder: Path | None
+    source: str
+    side: int
+    files: int
+    listing_sha256: str
+    endings: tuple[str, ...]
+
+    def pixels(
+        self, data: Dataset, index: int, preprocessing: Preprocessing, *, seed: int
+    ) -> Pixels:
+        """The file of image ``index``, fitted to the model's input size; nothing is cropped."""
+        name = class_and_stem(data, index)
+        path = self._find(name)
+        if path is None:
+            raise MissingImageError(f"{self.folder or self.cell.id}: {name} is not there")
+        image = read_rgb(path)
+        if image.size != (self.side, self.side):
+            width, height = image.size
+            wanted = f"those of this folder are {self.side} x {self.side}"
+            raise BadImageError(path, f"is {width} x {height} pixels, but {wanted}")
+        return preprocessing.fit(image)
+
+    def _find(self, name: PurePosixPath) -> Path | None:
+        if self.folder is None:
+            return None
+        paths = (self.folder / f"{name}{ending}" for ending in self.endings)
+        return next((path for path in paths if path.is_file()), None)
+
+    def missing(self, data: Dataset) -> int:
+        """How many images of ``data`` have no file here."""
+        found = {name.rpartition(".")[0] for name in _names(self.folder)}
+        names = (str(class_and_stem(data, index)) for index in range(len(data)))
+        return sum(name not in found for name in names)
+
+    def describe(self) -> dict[str, Any]:
+        """What decides the pixels; the folder may be moved, not changed."""
+        return {
+            "source": self.source,
+            **self.cell._asdict(),
+            "side": self.side,
+            "files": self.files,
+            "listing_sha256": self.listing_sha256,
+        }
+
+
+def open_official(root: Path, cell: Cell) -> OfficialImages:
+    """The files of one condition below ``root``; nothing is decoded.
+
+    A folder that this suite wrote says so in ``corrupted.json``: its images are called generated.
+
+    Args:
+        root: with ``<corruption>/<severity>/<wnid>/*``, or the same below ``<category>/``.
+        cell: corruption and severity.
+
+    Raises:
+        UserError: ``root`` is no folder, or has the condition twice.
+    """
+    if not root.is_dir():
+        raise UserError(f"--imagenet-c {root} is not a folder; give the one that holds fog/1, ...")
+    record = read_record(root)
+    folder = find_folder(root, *cell)
+    digest, files, endings = hashlib.sha256(), 0, set[str]()
+    for name in _names(folder):
+        digest.update(name.encode() + b"\n")
+        endings.add(Path(name).suffix)
+        files += 1
+    return OfficialImages(
+        cell,
+        folder,
+        "official" if record is None else source_name(jpeg=record["jpeg"]),
+        SIDE if record is None else record["side"],
+        files,
+        digest.hexdigest(),
+        tuple(sorted(endings)),
+    )
+
+
+def _names(folder: Path | None) -> Iterator[str]:
+    """``class/file`` of every image in the class folders, in order of their names."""
+    groups = [] if folder is None else [each for each in os.scandir(folder) if each.is_dir()]
+    for group in sorted(groups, key=lambda entry: entry.name):
+        for name in sorted(entry.name for entry in os.scandir(group)):
+            if Path(name).suffix.lower() in IMAGE_ENDINGS and not name.startswith("."):
+                yield f"{group.name}/{name}"

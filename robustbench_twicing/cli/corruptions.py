@@ -1,0 +1,104 @@
+"""From --corruptions, --severities and --imagenet-c to items of a suite, and to conditions."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import UserError
+from ..imagenet_c import SIDE, cells, parse_corruptions, parse_id, parse_severities
+from .options import EvalOptions
+
+if TYPE_CHECKING:
+    from ..conditions import Condition
+    from ..suites import SuiteItem
+
+
+def named_item(name: str) -> "SuiteItem":
+    """The item that ``imagenet-c/fog/3`` among the --attacks means.
+
+    Raises:
+        UserError: an unknown name.
+    """
+    from ..suites import SuiteItem
+
+    corruptions, severities = parse_id(name)
+    return SuiteItem(corruption=corruptions, severity=severities)
+
+
+def with_corruptions(items: "Sequence[SuiteItem]", options: EvalOptions) -> "list[SuiteItem]":
+    """The items, with the corruptions and severities that the command line puts in their place.
+
+    Raises:
+        UserError: unknown names, or options of corruptions without any.
+    """
+    from ..suites import SuiteItem
+
+    found = list(items)
+    if options.corruptions is not None:
+        others = [item for item in items if not item.corruption]
+        found = [*others, SuiteItem(corruption=parse_corruptions(options.corruptions))]
+    if options.severities is not None:
+        severities = parse_severities(options.severities)
+        found = [
+            item.model_copy(update={"severity": severities}) if item.corruption else item
+            for item in found
+        ]
+    _check_used(found, options)
+    return found
+
+
+def _check_used(items: "Sequence[SuiteItem]", options: EvalOptions) -> None:
+    """Options about corruptions are refused where there is none, and where files need none."""
+    given = {
+        "--severities": options.severities,
+        "--imagenet-c": options.imagenet_c,
+        "--imagenet-c-jpeg": options.imagenet_c_jpeg,
+        "--imagenet-c-size": options.imagenet_c_size,
+        "--frost-dir": options.frost_dir,
+    }
+    unused = [name for name, value in given.items() if value is not None]
+    if unused and not any(item.corruption for item in items):
+        raise UserError(
+            f"{unused[0]} is given, but no corruption is asked for; "
+            "add --corruptions main (15), extra (4) or all"
+        )
+    about_making = [name for name in unused if name in list(given)[2:]]
+    if about_making and options.imagenet_c is not None:
+        raise UserError(
+            f"{about_making[0]} is about making images, and --imagenet-c reads files; "
+            "leave one of them out"
+        )
+
+
+def corrupted_conditions(
+    item: "SuiteItem", protocol: str, options: EvalOptions
+) -> "list[Condition]":
+    """The conditions of one item.
+
+    Raises:
+        UserError: no such folder, or a bad size or second JPEG.
+    """
+    from attacks import corruption_condition
+
+    side = SIDE if options.imagenet_c_size is None else options.imagenet_c_size
+    return [
+        corruption_condition(
+            *cell,
+            folder=options.imagenet_c,
+            jpeg=parse_jpeg(options.imagenet_c_jpeg),
+            side=side,
+            frost_dir=options.frost_dir,
+            protocol=protocol,
+        )
+        for cell in cells(item.corruption, item.severity)
+    ]
+
+
+def parse_jpeg(text: str | None) -> bool:
+    """Whether corrupted images get the second JPEG: ``85``, the default, or ``none``.
+
+    Raises:
+        UserError: something else.
+    """
+    if text not in (None, "85", "none"):
+        raise UserError(f"--imagenet-c-jpeg {text!r} is unknown; it is 85 or none")
+    return text != "none"

@@ -1,0 +1,62 @@
+"""Processes that read and corrupt images, each with its own copy of what the work needs."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from multiprocessing import get_context, parent_process
+from typing import Any, Generic, Self, TypeVar
+
+State = TypeVar("State")
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+_state: Any = None
+"""In a worker: what it was started with."""
+
+
+class WorkerPool(Generic[State]):
+    """Processes that are handed a state once, and then tasks.
+
+    They are spawned, not forked, since the parent may use threads and a GPU. They end with the
+    parent, however that ends, and leave Ctrl-C to it.
+
+    Args:
+        workers: how many processes.
+        state: sent to each of them at its start.
+    """
+
+    def __init__(self, workers: int, state: State) -> None:
+        self._pool = ProcessPoolExecutor(
+            workers, mp_context=get_context("spawn"), initializer=_start, initargs=(state,)
+        )
+
+    def submit(self, work: Callable[[State, Task], Result], task: Task) -> "Future[Result]":
+        """Have ``work(state, task)`` done; the function is one of a module."""
+        return self._pool.submit(_do, work, task)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start(state: object) -> None:
+    global _state
+    _state = state
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that was killed can tell nobody, and its workers would wait for ever."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _do(work: Callable[[Any, Task], Result], task: Task) -> Result:
+    return work(_state, task)
