@@ -27,6 +27,10 @@ _EXPLANATIONS = {
     r"batch-halved": "memory ran out and batches were split: own attacks agree but for rounding, "
     "library attacks drew other random numbers.",
     r"(\w+)=(.+)": "the attack's constant {0} is {1} here, which is not the protocol's.",
+    r"files-missing-(.+)-of-(.+)": "{0} of the {1} images have no file in the corrupted folder; "
+    "the condition is incomplete and not scored.",
+    r"not-imagenet-c-(.+)px": "corrupted at {0} pixels, not at 224: not ImageNet-C, and not to be "
+    "compared with its numbers.",
     r"files-left-out": "some files of the data folder were left out; the manifest lists them.",
 }
 

@@ -10,6 +10,7 @@ import pandas as pd
 
 from robustbench_twicing.conditions import CLEAN
 from robustbench_twicing.cost import Cost
+from robustbench_twicing.imagenet_c import SIDE
 from robustbench_twicing.records import RunFolder, Status
 from robustbench_twicing.records.atomic import write_atomically
 
@@ -68,7 +69,8 @@ def results(source: Runs | RunFolder) -> pd.DataFrame:
     ]
     flags = _diagnoses(runs, [row["status"] for row in rows])
     for row, entry, found in zip(rows, runs.entries, flags, strict=True):
-        row["flags"] = ";".join(dict.fromkeys([*_flags(entry), *found]))
+        own = [*_flags(entry), *row.pop("about_images"), *found]
+        row["flags"] = ";".join(dict.fromkeys(own))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     table["steps"] = pd.Series([row["steps"] for row in rows], dtype=object)  # 20, never 20.0
     return table
@@ -88,6 +90,7 @@ def save_results(table: pd.DataFrame, folder: Path) -> Path:
 
 def _about(entry: Entry) -> dict[str, Any]:
     record, condition = entry.evaluation.record, entry.condition
+    shown = condition["images"] or entry.evaluation.dataset
     return {
         "label": entry.evaluation.label,
         "model": record["model"],
@@ -95,17 +98,20 @@ def _about(entry: Entry) -> dict[str, Any]:
         "checkpoint_sha256": record["checkpoint_sha256"],
         "weights": record["weights"],
         "dataset": entry.evaluation.dataset["name"],
-        "source": entry.evaluation.dataset["source"],
+        "source": shown["source"],
         "protocol": condition["protocol"],
         "condition": condition["id"],
         "attack": condition["attack"],
         "seed": entry.manifest.seed,
-        **_budget(condition, Fraction(condition["eps"]), entry.evaluation.preprocessing["std"]),
+        **_budget(condition, entry.evaluation.preprocessing["std"]),
     }
 
 
-def _budget(condition: Mapping[str, Any], eps: Fraction, std: list[float]) -> dict[str, Any]:
+def _budget(condition: Mapping[str, Any], std: list[float]) -> dict[str, Any]:
     """Budget and step size in 255ths; the number of steps. FGSM is one step of the whole budget."""
+    if condition["images"] is not None:
+        return dict.fromkeys(("eps_255", "eps_pixel_255_max", "steps", "step_size_255"))
+    eps = Fraction(condition["eps"])
     scale = max(std) if condition["threat"]["space"] == "normalized" else 1.0
     settings = condition["settings"]
     steps = settings.get("steps", 1 if condition["attack"] == "fgsm" else None)
@@ -129,6 +135,7 @@ def _measured(runs: Runs) -> Iterator[dict[str, Any]]:
         "scored": ok,
         "skipped": status == Status.SKIPPED,
         "failed": status == Status.ERROR,
+        "missing": status == Status.MISSING,
         "right": ok & (rank == 0),
         "top5": ok & (rank < 5),
         "robust": ok & (rank == 0) & before,
@@ -145,10 +152,11 @@ def _measured(runs: Runs) -> Iterator[dict[str, Any]]:
 
 def _row(entry: Entry, counts: Mapping[str, int], linf: float) -> dict[str, Any]:
     n_images = counts["scored"]
-    row = {"n_images": n_images, "n_skipped": counts["skipped"]}
+    row: dict[str, Any] = {"n_images": n_images, "n_skipped": counts["skipped"]}
+    row["about_images"] = _image_flags(entry, counts["missing"])
     if counts["failed"]:
         return row | {"status": "error"}
-    if counts["rows"] < entry.n_expected or n_images == 0:
+    if counts["rows"] - counts["missing"] < entry.n_expected or n_images == 0:
         return row | {"status": "incomplete"}
     low, high = wilson(counts["right"], n_images)
     return row | {
@@ -192,6 +200,18 @@ def _flags(entry: Entry) -> list[str]:
     if dataset["skipped"]:
         flags.append("files-left-out")
     flags += [f"{name}={condition['settings'][name]}" for name in condition["changed"]]
-    if condition["attack"] != CLEAN and manifest.attack_precision != "fp32":
+    if is_attacked(condition) and manifest.attack_precision != "fp32":
         flags.append(f"attack-in-{manifest.attack_precision}")
     return flags
+
+
+def is_attacked(condition: Mapping[str, Any]) -> bool:
+    """Whether a condition of a manifest has a budget: it is not clean, and shows no other images."""
+    return condition["attack"] != CLEAN and condition["images"] is None
+
+
+def _image_flags(entry: Entry, missing: int) -> list[str]:
+    """Marks of conditions that show other images: files missing, another size."""
+    flags = [f"files-missing-{missing}-of-{entry.n_expected}"] if missing else []
+    side = (entry.condition["images"] or {}).get("side", SIDE)
+    return flags if side == SIDE else [*flags, f"not-imagenet-c-{side}px"]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .data import BadImageError, Dataset, Pixels
 from .data.remembered import remember
-from .errors import MissingImageError
+from .errors import MissingImageError, UserError
 from .image_source import ImageSource
 from .preprocessing import Preprocessing
 
@@ -75,6 +75,8 @@ class Maker:
             return source.pixels(self._remembered, index, self.preprocessing, seed=self.seed)
         except (BadImageError, MissingImageError) as error:
             return error
+        except UserError as error:
+            return FailedImageError(str(error))
         except MemoryError:
             raise
         except Exception as error:
