@@ -52,7 +52,7 @@ def _section(title: str, rows: pd.DataFrame) -> Table:
             f"{row['top1_ci_low']:.1f}-{row['top1_ci_high']:.1f}",
             f"{row['top5']:.2f}",
             f"{row['robust_top1']:.2f}",
-            f"{row['linf_255_max']:.3g}",
+            "" if pd.isna(row["linf_255_max"]) else f"{row['linf_255_max']:.3g}",
             marks,
         )
     return table

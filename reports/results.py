@@ -206,7 +206,7 @@ def _flags(entry: Entry) -> list[str]:
 
 
 def is_attacked(condition: Mapping[str, Any]) -> bool:
-    """Whether a condition of a manifest has a budget: it is not clean, and shows no other images."""
+    """Whether a condition of a manifest has a budget: not clean, and it shows no other images."""
     return condition["attack"] != CLEAN and condition["images"] is None
 
 
