@@ -73,7 +73,7 @@ def _items(suite: "Suite", options: EvalOptions) -> "Sequence[SuiteItem]":
         items += [named_item(name) for name in names if is_imagenet_c(name)]
     items = [
         item
-        if item.attack in ("", CLEAN) or budgets is None
+        if item.corruption or item.attack == CLEAN or budgets is None
         else item.model_copy(update={"eps": budgets})
         for item in items
     ]
@@ -83,7 +83,7 @@ def _items(suite: "Suite", options: EvalOptions) -> "Sequence[SuiteItem]":
 def _check_data_only(suite: "Suite", name: str) -> None:
     """A suite file is data: code runs only where the command line names it."""
     for item in suite.conditions:
-        library, colon, _ = item.attack.partition(":")
+        library, colon, _ = (item.attack or "").partition(":")
         if colon and library not in ("torchattacks", "foolbox"):
             raise UserError(
                 f"suite {name} names code, {item.attack}; name it with --attacks, since a suite "
@@ -116,11 +116,12 @@ def _of_item(
         return corrupted_conditions(item, protocol, options)
     if item.attack == CLEAN:
         return [clean(protocol)]
-    spec = _spec(item.attack)
-    own = {name: _typed(spec, name, str(value)) for name, value in item.settings.items()}
-    settings = {**own, **overrides.get(item.attack, {})}
+    name = item.attack or ""
+    spec = _spec(name)
+    own = {key: _typed(spec, key, str(value)) for key, value in item.settings.items()}
+    settings = {**own, **overrides.get(name, {})}
     if not item.eps:
-        raise UserError(f"attack {item.attack} has no budget; give --eps, like 1/255,4/255")
+        raise UserError(f"attack {name} has no budget; give --eps, like 1/255,4/255")
     return [spec.condition(eps, protocol, settings) for eps in item.eps]
 
 

@@ -90,7 +90,7 @@ class SuiteItem(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
-    attack: str = ""
+    attack: str | None = None
     eps: tuple[Budget, ...] = ()
     protocol: ProtocolName | None = None
     settings: dict[str, bool | int | float | str] = Field(default_factory=dict)
@@ -99,11 +99,11 @@ class SuiteItem(BaseModel):
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
-        if bool(self.attack) == bool(self.corruption):
+        if (self.attack is None) != bool(self.corruption):
             raise ValueError("a condition names either an attack or corruptions")
         if self.corruption and self.model_fields_set - {"corruption", "severity"}:
             raise ValueError("corruptions take severity and nothing else: they have no budget")
-        if self.attack and "severity" in self.model_fields_set:
+        if self.attack is not None and "severity" in self.model_fields_set:
             raise ValueError("severity belongs to corruption, not to an attack")
         if self.attack == CLEAN and (self.eps or self.settings):
             raise ValueError("clean takes no budgets and no constants")

@@ -49,7 +49,7 @@ def test_the_suites_are_those_of_the_design(
     assert suite.protocol == protocol
     assert [item.attack for item in suite.conditions] == list(budgets)
     for item in suite.conditions:
-        assert item.eps == over_255(*budgets[item.attack])
+        assert item.eps == over_255(*budgets[item.attack or ""])
 
 
 @pytest.mark.parametrize("name", list_suites())
@@ -57,8 +57,8 @@ def test_every_suite_of_ours_names_attacks_that_exist(name: str) -> None:
     suite = load_suite(name)
     assert suite.conditions[0].attack == "clean"
     for item in suite.conditions:
-        assert item.attack in ({""} if item.corruption else {"clean", *ATTACKS})
-        assert bool(item.eps) == (item.attack not in ("", "clean"))
+        assert item.attack in ({None} if item.corruption else {"clean", *ATTACKS})
+        assert bool(item.eps) == (item.attack not in (None, "clean"))
 
 
 def test_the_suite_of_corruptions_is_all_of_them() -> None:
