@@ -8,10 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from robustbench_twicing.conditions import CLEAN
 from robustbench_twicing.protocols import PROTOCOLS
 
 from ..intervals import wilson
+from ..sweeps import budget_curves
 from .lettering import lettering
 from .panel import Panel, panel
 from .series import Look, looks
@@ -49,32 +49,29 @@ def budget_curve(
     """
     shown = panel(results)
     look_of = look_of or looks(list(results["label"]))
-    ours = results[results["attack"].isin([CLEAN, attack])]
-    labels = list(dict.fromkeys(ours.loc[ours["attack"] == attack, "label"]))
-    bands = len(labels) <= MOST_BANDS
-    budgets: set[float] = {0.0}
-    for label in labels:
-        rows = points(ours[ours["label"] == label], accuracy)
-        budgets.update(rows["eps_255"])
-        _draw(ax, rows, look_of[label], _name(label, rows, shown), band=bands)
+    curves = points(results, attack, accuracy)
+    bands = curves["label"].nunique() <= MOST_BANDS
+    for label, rows in curves.groupby("label", sort=False):
+        _draw(ax, rows, look_of[str(label)], _name(str(label), rows, shown), band=bands)
+    budgets = {0.0, *curves["eps_255"]}
     _budget_axis(ax, sorted(budgets), shown)
     ax.set_ylim(-2, 102)
-    band = " (band: 95 % interval)" if bands and labels else ""
+    band = " (band: 95 % interval)" if bands and len(curves) else ""
     ax.set_ylabel(f"{accuracy.replace('top', 'top-')} accuracy, %{band}")
-    named = f"{attack_title(ours, attack)}, {accuracy.replace('top', 'top-')}"
+    named = f"{attack_title(results, attack)}, {accuracy.replace('top', 'top-')}"
     ax.set_title(f"{lettering(named)}\n{lettering(shown.place, 44)}")
 
 
-def points(rows: pd.DataFrame, accuracy: Accuracy) -> pd.DataFrame:
-    """One label's curve: ``eps_255``, ``percent``, ``low``, ``high``, ``n_images`` by budget.
+def points(results: pd.DataFrame, attack: str, accuracy: Accuracy) -> pd.DataFrame:
+    """What is drawn: ``label``, ``eps_255``, ``n_images``, ``percent``, ``low``, ``high``.
 
-    NaN where not scored. The clean row is budget 0, whether or not the attack ran there, too.
+    As `budget_curves`; NaN where not scored.
     """
-    clean_first = rows.assign(attacked=rows["attack"] != CLEAN).sort_values("attacked")
-    ordered = clean_first.drop_duplicates("eps_255").sort_values("eps_255")
-    scored = ordered["status"] == "ok"
-    found = ordered[["eps_255", "n_images"]].reset_index(drop=True)
-    found["percent"] = ordered[accuracy].where(scored).astype(float).to_numpy()
+    curves = budget_curves(results)
+    curves = curves[curves["attack"] == attack].reset_index(drop=True)
+    images = results["n_images"].to_numpy()[curves["entry"].to_numpy(dtype=int)]
+    percent = curves[accuracy].where(curves["status"] == "ok").astype(float)
+    found = curves[["label", "eps_255"]].assign(n_images=images, percent=percent)
     ranges = [_interval(each) for each in found.itertuples()]
     found[["low", "high"]] = np.array(ranges, dtype=float).reshape(-1, 2)
     return found

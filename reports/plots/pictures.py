@@ -12,6 +12,7 @@ from robustbench_twicing.records.store import folder_name
 
 from ..corruption_error import EXTRA, MAIN
 from ..corruption_rows import ATTACK, corruption_rows
+from ..sweeps import budget_curves
 from .corruption_bars import MOST_BARS, corruption_bars
 from .corruption_map import corruption_map
 from .curves import Accuracy, attack_title, budget_curve, points
@@ -52,17 +53,16 @@ def pictures(results: pd.DataFrame) -> Iterator[Picture]:
     """
     look_of = looks(list(results["label"]))
     for _, rows in results.groupby(["dataset", "protocol"], sort=False):
-        for attack in rows["attack"].unique():
-            if attack not in (CLEAN, ATTACK):
-                yield _budgets(rows, attack, look_of)
+        for attack in budget_curves(rows)["attack"].unique():
+            yield _budgets(rows, attack, look_of)
         for _, same in rows[rows["attack"] == ATTACK].groupby("source", sort=False):
             yield from _corruptions(same, look_of)
 
 
 def _budgets(rows: pd.DataFrame, attack: str, look_of: Mapping[str, Look]) -> Picture:
-    shown = panel(rows)
     ours = rows[rows["attack"].isin([CLEAN, attack])]
-    labels = list(dict.fromkeys(ours.loc[ours["attack"] == attack, "label"]))
+    ours = ours[ours["label"].isin(rows.loc[rows["attack"] == attack, "label"])]
+    shown, labels = panel(ours), list(dict.fromkeys(ours["label"]))
     with styled():
         figure = Figure(figsize=(8.4, max(3.2, legend_height(labels))))
         axes = figure.subplots(1, 2, gridspec_kw={"wspace": 0.28})
@@ -71,18 +71,18 @@ def _budgets(rows: pd.DataFrame, attack: str, look_of: Mapping[str, Look]) -> Pi
         outside_legend(axes[-1])
     title = f"Accuracy under {attack_title(ours, attack)}: {shown.place}"
     alt = f"Two line plots, top-1 and top-5 accuracy in percent over the budget. {title}. "
-    alt += _described(ours, labels)
+    alt += _described(ours, attack, labels)
     name = folder_name(f"budget_{attack}_{shown.dataset}_{shown.protocol}")
     return Picture(name, title, alt, figure)
 
 
-def _described(rows: pd.DataFrame, labels: list[str]) -> str:
+def _described(rows: pd.DataFrame, attack: str, labels: list[str]) -> str:
     if len(labels) > MOST_NAMES:
         return f"{len(labels)} models; their numbers are in the tables."
     said = []
-    for label in labels:
-        curve = points(rows[rows["label"] == label], "top1").dropna(subset="percent")
-        steps = [f"{each.percent:.1f} at {each.eps_255:g}/255" for each in curve.itertuples()]
+    for label, curve in points(rows, attack, "top1").groupby("label", sort=False):
+        scored = curve.dropna(subset="percent")
+        steps = [f"{each.percent:.1f} at {each.eps_255:g}/255" for each in scored.itertuples()]
         said.append(f"{label}: top-1 {', '.join(steps) or 'not scored'}.")
     return " ".join(said)
 
