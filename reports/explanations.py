@@ -1,4 +1,4 @@
-"""Flags in one sentence each."""
+"""Flags in one sentence each, the gravest first."""
 
 import re
 
@@ -42,3 +42,11 @@ def explain_flag(flag: str) -> str:
         if found:
             return sentence.format(*found.groups())
     return "see the manifest (run.json)."
+
+
+def by_weight(flag: str) -> tuple[int, str]:
+    """A key to sort flags by: what makes a number worthless first, what is a mere remark last."""
+    for place, pattern in enumerate(_EXPLANATIONS):
+        if re.fullmatch(pattern, flag):
+            return place, flag
+    return len(_EXPLANATIONS), flag

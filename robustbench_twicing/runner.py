@@ -22,6 +22,7 @@ from .gradient import eval_mode
 from .making import Maker
 from .progress import Report, Step, silent
 from .records import AdversarialStore, RunFolder
+from .records.adversarial import FOLDER as ADVERSARIAL
 from .run_options import PRECISIONS, Options
 from .same_images import check_same_images
 
@@ -152,7 +153,7 @@ def evaluate_models(
             options.seed,
             report,
             PRECISIONS[options.attack_precision],
-            AdversarialStore(folder.path / "adversarial", options.save_adversarial),
+            AdversarialStore(folder.path / ADVERSARIAL, options.save_adversarial),
         )
         check_same_images(folder, evaluation, data, classifier.preprocessing)
         missing = folder.missing(evaluation)

@@ -2,7 +2,7 @@
 
 from .corruption_bars import corruption_bars
 from .corruption_map import corruption_map
-from .curves import budget_curve
+from .curves import attack_title, budget_curve
 from .files import save_pictures
 from .legend import outside_legend
 from .lettering import styled
@@ -10,6 +10,7 @@ from .pictures import Picture, pictures
 
 __all__ = [
     "Picture",
+    "attack_title",
     "budget_curve",
     "corruption_bars",
     "corruption_map",

@@ -4,15 +4,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import UserError
 from .atomic import write_atomically
 from .store import folder_name
 
 Pixels = NDArray[np.float32]
+FOLDER = "adversarial"
+"""Under the run folder."""
+
+
+class Kept(NamedTuple):
+    """One image as it was kept.
+
+    Attributes:
+        x: clean pixels (3, H, W), float32.
+        x_adv: adversarial pixels, shaped like x; outside [0, 1] where nothing was clipped.
+        image: its id.
+    """
+
+    x: Pixels
+    x_adv: Pixels
+    image: str
 
 
 @dataclass(frozen=True)
@@ -25,11 +43,11 @@ class AdversarialStore:
 
     Attributes:
         folder: ``adversarial`` in the run folder.
-        limit: how many images of the data set, counted from its start.
+        limit: how many images of the data set, counted from its start; for `save`.
     """
 
     folder: Path
-    limit: int
+    limit: int = 0
 
     def save(
         self,
@@ -48,12 +66,36 @@ class AdversarialStore:
             x: clean pixels (N, 3, H, W).
             x_adv: adversarial pixels, shaped like x.
         """
-        folder = self.folder.joinpath(*(folder_name(part) for part in place))
+        folder = self._folder(place)
         for row, (index, image) in enumerate(zip(indices, images, strict=True)):
             if index < self.limit:
                 folder.mkdir(parents=True, exist_ok=True)
                 arrays = {"x": x[row], "x_adv": x_adv[row], "image": np.array(image)}
                 write_atomically(folder / f"{index:06d}.npz", partial(_write, arrays))
+
+    def kept(self, place: Sequence[str]) -> dict[int, Path]:
+        """Files by position of the image in the data set, in order; empty where none were kept."""
+        files = self._folder(place).glob("*.npz")
+        return {int(file.stem): file for file in sorted(files) if file.stem.isdecimal()}
+
+    def _folder(self, place: Sequence[str]) -> Path:
+        return self.folder.joinpath(*(folder_name(part) for part in place))
+
+
+def read_kept(path: Path) -> Kept:
+    """Read one image back.
+
+    Raises:
+        UserError: a damaged file.
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            kept = Kept(arrays["x"], arrays["x_adv"], str(arrays["image"]))
+    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
+        raise UserError(f"{path} is damaged ({error}); delete it to go on without it") from error
+    if kept.x.ndim != 3 or len(kept.x) != 3 or kept.x.shape != kept.x_adv.shape:
+        raise UserError(f"{path} is damaged (no two images of one size); delete it")
+    return kept
 
 
 def _write(arrays: dict[str, NDArray[Any]], path: Path) -> None:

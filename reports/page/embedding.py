@@ -1,0 +1,42 @@
+"""Pictures inside the page, as data URIs."""
+
+import io
+from base64 import b64encode
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from ..plots import Picture, styled
+
+MIB = 2**20
+LARGEST_SIDE = 224
+"""Pixels; larger photographs are shown smaller."""
+QUALITY = 88
+"""Of JPEG; with full colour resolution, so that small changes stay visible."""
+
+Pixels = NDArray[np.float32]
+
+
+def embed_figure(picture: Picture) -> str:
+    """A drawn figure as SVG, or as PNG where that is smaller, as for hatched bars."""
+    svg, png = io.BytesIO(), io.BytesIO()
+    with styled():
+        picture.figure.savefig(svg, format="svg", metadata={"Date": None})
+        picture.figure.savefig(png, format="png")
+    uris = _uri("image/svg+xml", svg.getvalue()), _uri("image/png", png.getvalue())
+    return min(uris, key=len)
+
+
+def embed_pixels(pixels: Pixels) -> str:
+    """An image (3, H, W) in [0, 1], clipped to that, as JPEG; for the eye only."""
+    levels = np.rint(np.clip(pixels, 0, 1) * 255).astype(np.uint8)
+    image = Image.fromarray(levels.transpose(1, 2, 0))
+    image.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
+    file = io.BytesIO()
+    image.save(file, "JPEG", quality=QUALITY, subsampling=0)
+    return _uri("image/jpeg", file.getvalue())
+
+
+def _uri(kind: str, content: bytes) -> str:
+    return f"data:{kind};base64,{b64encode(content).decode()}"

@@ -1,0 +1,124 @@
+"""Settings, versions and hashes: what a reader needs to repeat the numbers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from robustbench_twicing.records import RunFolder
+
+from ..merging import Entry, Runs
+from .grid import Grid, table_of
+
+Session = Mapping[str, Any]
+
+
+def read_sessions(runs: Runs) -> list[Session]:
+    """The processes that worked on these runs, in order of start.
+
+    Raises:
+        UserError: a folder that is gone.
+    """
+    folders = dict.fromkeys(folder for entry in runs.entries for folder in entry.folders)
+    sessions = [each for folder in folders for each in RunFolder.open(folder).sessions()]
+    return sorted(sessions, key=lambda session: str(session.get("started")))
+
+
+def provenance(runs: Runs, sessions: Sequence[Session]) -> list[Grid]:
+    """Tables of models, preprocessing, data, settings of attacks, runs, and software."""
+    tables = {
+        "Models and weights": [_model(entry) for entry in runs.entries],
+        "Preprocessing": [_preprocessing(entry) for entry in runs.entries],
+        "Data": [_data(entry) for entry in runs.entries],
+        "Attacks": [_condition(entry) for entry in runs.entries],
+        "Runs": [_run(entry) for entry in runs.entries],
+        "Software and machines": [_software(session) for session in sessions],
+        "Commands": [_command(session) for session in sessions],
+    }
+    return [table_of(caption, list(_once(rows))) for caption, rows in tables.items() if rows]
+
+
+def _once(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    seen = set()
+    for row in rows:
+        key = tuple(map(str, row.values()))
+        if key not in seen:
+            seen.add(key)
+            yield row
+
+
+def _model(entry: Entry) -> dict[str, Any]:
+    record = entry.evaluation.record
+    return {
+        "label": entry.evaluation.label,
+        "model": record["model"],
+        "checkpoint": record["checkpoint"],
+        "checkpoint SHA-256": record["checkpoint_sha256"],
+        "weights": record["weights"],
+        "weights SHA-256": record["weights_sha256"],
+        "parameters": record["details"].get("parameters"),
+    }
+
+
+def _preprocessing(entry: Entry) -> dict[str, Any]:
+    parts = entry.evaluation.preprocessing
+    lists = {name: " ".join(f"{each:g}" for each in parts[name]) for name in ("mean", "std")}
+    sizes = {name: parts[name] for name in ("resize", "crop", "interpolation")}
+    return {"label": entry.evaluation.label, **sizes, **lists}
+
+
+def _data(entry: Entry) -> dict[str, Any]:
+    dataset = entry.evaluation.dataset
+    return {
+        "data set": dataset["name"],
+        "images": dataset["n_images"],
+        "source": dataset["source"],
+        "labels": dataset["labelling"],
+        "classes": dataset["num_classes"],
+        "fingerprint": dataset["fingerprint"],
+        "left out": len(dataset["skipped"]),
+    }
+
+
+def _condition(entry: Entry) -> dict[str, Any]:
+    condition, threat = entry.condition, entry.condition["threat"]
+    settings = (f"{name}={value}" for name, value in condition["settings"].items())
+    return {
+        "condition": condition["id"],
+        "protocol": condition["protocol"],
+        "budget": condition["eps"],
+        "space": threat["space"],
+        "clipped": "yes" if threat["clip"] else "no",
+        "away from": f"{threat['label']} label",
+        "constants": ", ".join(settings),
+    }
+
+
+def _run(entry: Entry) -> dict[str, Any]:
+    manifest = entry.manifest
+    return {
+        "run folder": ", ".join(folder.name for folder in entry.folders),
+        "seed": manifest.seed,
+        "batch size": manifest.batch_size,
+        "device": manifest.device,
+        "attack precision": manifest.attack_precision,
+        "schema": manifest.schema,
+    }
+
+
+def _software(session: Session) -> dict[str, Any]:
+    git = session.get("git") or {}
+    commit = f"{git.get('commit', 'no checkout')}{' (changed)' if git.get('dirty') else ''}"
+    versions = session.get("versions") or {}
+    return {
+        "robustbench_twicing": session.get("robustbench_twicing"),
+        "commit": commit,
+        "python": session.get("python"),
+        **{name: versions.get(name) for name in ("torch", "timm", "torchattacks", "foolbox")},
+        "device": session.get("device"),
+        "threads": session.get("threads"),
+        "platform": session.get("platform"),
+    }
+
+
+def _command(session: Session) -> dict[str, Any]:
+    command = session.get("command") or []
+    return {"started": session.get("started"), "command": " ".join(map(str, command))}

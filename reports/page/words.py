@@ -1,0 +1,174 @@
+"""The summary of a report in sentences: what was run, what came out, what to distrust first."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pandas as pd
+
+from robustbench_twicing.conditions import CLEAN
+from robustbench_twicing.protocols import PROTOCOLS
+
+from ..corruption_rows import ATTACK, corruption_rows
+from ..plots import attack_title
+from ..sweeps import budget_curves
+from .flags import flags_by_kind
+
+MOST_NAMES = 6
+"""Models that are gone through one by one."""
+HEADLINE = {"pixel": 1.0, "normalized": 4.0}
+"""Budget x 255 by space, whose result is a headline: the nearest that was run."""
+BLACK_BOX = ("spsa", "square", "autoattack")
+
+
+def what_was_run(table: pd.DataFrame) -> Iterator[str]:
+    """Models, images, conditions and protocol, one sentence a data set and protocol."""
+    for (dataset, protocol), rows in table.groupby(["dataset", "protocol"], sort=False):
+        images = rows["n_images"].max()
+        yield (
+            f"{_counted(rows)} on {dataset} ({images} {'image' if images == 1 else 'images'}), "
+            f"protocol {protocol}: {'; '.join(_conditions(rows))}."
+        )
+
+
+def headlines(table: pd.DataFrame) -> Iterator[str]:
+    """Clean accuracy and that under the strongest attack, with intervals.
+
+    The strongest attack is the one with the lowest mean accuracy; its budget is the one nearest to
+    `HEADLINE`, so that neither is chosen by how a model fares.
+    """
+    for (dataset, protocol), rows in table.groupby(["dataset", "protocol"], sort=False):
+        attacked = _headline(rows, str(protocol))
+        several = table[["dataset", "protocol"]].drop_duplicates().shape[0] > 1
+        where = f" ({dataset}, protocol {protocol})" if several else ""
+        if rows["label"].nunique() > MOST_NAMES:
+            yield from _extremes(rows, attacked, where)
+            continue
+        for label, own in rows.groupby("label", sort=False):
+            found = own[own["condition"].isin([CLEAN, attacked])]
+            said = [_accuracy(row) for row in _rows(found)]
+            yield f"{label}{where}: {', '.join(said) or 'neither clean nor attacked images'}."
+
+
+def distrust_first(table: pd.DataFrame, sessions: list[Mapping[str, object]]) -> Iterator[str]:
+    """What makes the numbers doubtful, the gravest first."""
+    if table.empty:
+        yield "Nothing was scored."
+        return
+    lost = table[table["status"] != "ok"]
+    if len(lost):
+        names = [f"{row['label']} {row['condition']} ({row['status']})" for row in _rows(lost[:3])]
+        more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+        yield f"{len(lost)} of {len(table)} results are not scored: {', '.join(names)}{more}."
+    yield from _flagged(table)
+    yield from _precision(table)
+    yield from _not_tried(table)
+    if table["protocol"].nunique() > 1:
+        yield "Numbers of different protocols stand in different tables: they cannot be compared."
+    if any((session.get("git") or {}).get("dirty") for session in sessions):  # type: ignore[attr-defined]
+        yield "Some of it was computed by code that no commit holds (the checkout was changed)."
+
+
+def _flagged(table: pd.DataFrame) -> Iterator[str]:
+    """One sentence a kind of flag, with how many results have it."""
+    for flag in flags_by_kind(table):
+        everywhere = flag.results == len(table)
+        rows = "all results" if everywhere else f"{flag.results} of {len(table)} results"
+        yield f"{flag.name} ({rows}): {flag.meaning}"
+
+
+def _precision(table: pd.DataFrame) -> Iterator[str]:
+    scored = table[table["status"] == "ok"]
+    if len(scored):
+        widest = ((scored["top1_ci_high"] - scored["top1_ci_low"]) / 2).astype(float).max()
+        yield (
+            f"With {_span(scored['n_images'])} images, a 95 % interval reaches up to "
+            f"{widest:.1f} points to either side; only differences on the same images, as in the "
+            "comparison, can be read more finely."
+        )
+
+
+def _not_tried(table: pd.DataFrame) -> Iterator[str]:
+    attacks = set(table["attack"])
+    if attacks & {"fgsm", "pgd"} and not any(
+        name in attack for attack in attacks for name in BLACK_BOX
+    ):
+        yield (
+            "No attack without gradients was run (SPSA, Square, AutoAttack): a model that only "
+            "hides its gradients would look robust here."
+        )
+
+
+def _span(counts: "pd.Series[int]") -> str:
+    low, high = counts.min(), counts.max()
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def _counted(rows: pd.DataFrame) -> str:
+    labels = list(dict.fromkeys(rows["label"]))
+    if len(labels) > MOST_NAMES:
+        return f"{len(labels)} models"
+    return f"{len(labels)} {'model' if len(labels) == 1 else 'models'} ({', '.join(labels)})"
+
+
+def _conditions(rows: pd.DataFrame) -> Iterator[str]:
+    """Attacks with their budgets, in order."""
+    for attack in rows["attack"].unique():
+        own = rows[rows["attack"] == attack]
+        if attack == CLEAN:
+            yield "clean images"
+        elif attack == ATTACK:
+            cells = corruption_rows(own)
+            severities = _listed([str(each) for each in sorted(cells["severity"].unique())])
+            sources = ", ".join(dict.fromkeys(own["source"]))
+            yield (
+                f"{cells['corruption'].nunique()} corruptions of ImageNet-C at severity "
+                f"{severities} ({sources})"
+            )
+        elif (own["condition"].str.contains("@")).all():
+            budgets = [f"{each:g}" for each in sorted(own["eps_255"].unique())]
+            yield f"{attack_title(rows, attack)} at {_listed(budgets)}/255"
+        else:
+            yield ", ".join(own["condition"].unique())
+
+
+def _listed(names: Sequence[str]) -> str:
+    *some, last = names
+    return f"{', '.join(some)} and {last}" if some else last
+
+
+def _headline(rows: pd.DataFrame, protocol: str) -> str:
+    """Id of the attacked condition that stands for all."""
+    curves = budget_curves(rows)
+    curves = curves[(curves["eps_255"] > 0) & (curves["status"] == "ok")]
+    if curves.empty:
+        return ""
+    strongest = curves.groupby("attack", sort=False)["top1"].mean().idxmin()
+    space = PROTOCOLS[protocol].threat.space if protocol in PROTOCOLS else "pixel"
+    own = curves[curves["attack"] == strongest].reset_index(drop=True)
+    nearest = int((own["eps_255"] - HEADLINE[space]).abs().argmin())
+    return str(rows["condition"].to_numpy()[own["entry"].to_numpy(dtype=int)[nearest]])
+
+
+def _accuracy(row: Mapping[str, object]) -> str:
+    where = "on clean images" if row["attack"] == CLEAN else f"under {row['condition']}"
+    if row["status"] != "ok":
+        return f"no number {where} ({row['status']})"
+    return (
+        f"{row['top1']:.1f} % top-1 {where} (95 % interval {row['top1_ci_low']:.1f} to "
+        f"{row['top1_ci_high']:.1f})"
+    )
+
+
+def _extremes(rows: pd.DataFrame, attacked: str, where: str) -> Iterator[str]:
+    for condition in (CLEAN, attacked):
+        scored = rows[(rows["condition"] == condition) & (rows["status"] == "ok")]
+        ordered = scored.sort_values("top1", ascending=False, kind="stable")
+        if len(ordered):
+            best, worst = (_rows(ordered.iloc[[place]])[0] for place in (0, -1))
+            yield (
+                f"Highest of {len(ordered)}{where}: {best['label']}, {_accuracy(best)}; "
+                f"lowest: {worst['label']}, {_accuracy(worst)}."
+            )
+
+
+def _rows(table: pd.DataFrame) -> list[dict[str, object]]:
+    return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]

@@ -1,0 +1,159 @@
+"""Adversarial examples: which are shown, and that they are what was kept."""
+
+import io
+import shutil
+from base64 import b64decode
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from attacks import ATTACKS
+from reports import merge, results
+from reports.page import examples
+from reports.page.class_names import class_name
+from reports.page.embedding import LARGEST_SIDE, embed_pixels
+from reports.page.examples import Examples, find_examples, magnified, spread
+from robustbench_twicing.conditions import clean
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.records import AdversarialStore, Evaluation, RunFolder
+from robustbench_twicing.records.adversarial import read_kept
+from robustbench_twicing.runner import Run
+from tests.tiny import convnet, noise, run
+
+BUDGETS = [Fraction(n, 255) for n in (1, 2, 4, 8, 16)]
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """FGSM and noise at five budgets; three images of seven kept."""
+    conditions = [clean()] + [
+        ATTACKS[name].condition(eps) for name in ("fgsm", "noise") for eps in BUDGETS
+    ]
+    out = tmp_path_factory.mktemp("run") / "run"
+    return run(convnet(), noise(7), conditions, out, batch_size=4, save_adversarial=3)
+
+
+def found(done: Run) -> Examples:
+    runs = merge([done.folder])
+    return find_examples(runs, results(runs))
+
+
+def decoded(uri: str) -> Image.Image:
+    kind, _, content = uri.partition(";base64,")
+    assert kind == "data:image/jpeg"
+    return Image.open(io.BytesIO(b64decode(content)))
+
+
+def test_the_first_images_are_shown_under_the_strongest_attack(done: Run) -> None:
+    shown, kept = found(done)
+    assert kept == 3
+    assert [each.image for each in shown] == ["image0.png", "image1.png", "image2.png"]
+    assert {each.label for each in shown} == {"convnet"}
+    for each in shown:
+        conditions = [attacked.condition for attacked in each.attacked]
+        assert conditions == ["fgsm@1/255", "fgsm@4/255", "fgsm@16/255"]
+
+
+def test_predictions_are_those_of_the_records(done: Run) -> None:
+    records: Any = done.records().set_index(["image", "condition"])
+    for each in found(done).shown:
+        row = records.loc[each.image, "clean"]
+        assert each.target == f"class {row['target']}"
+        assert each.prediction == f"class {row['prediction']}"
+        assert each.is_right == (row["rank"] == 0)
+        for attacked in each.attacked:
+            row = records.loc[each.image, attacked.condition]
+            assert attacked.prediction == f"class {row['prediction']}"
+            assert attacked.is_right == (row["rank"] == 0)
+
+
+def test_pictures_are_the_kept_pixels(done: Run) -> None:
+    """Up to what JPEG does to noise."""
+    store = AdversarialStore(done.folder.path / "adversarial")
+    (path, *_) = store.kept(["convnet", "tiny", "pixel", "fgsm@16/255"]).values()
+    kept = read_kept(path)
+    example = found(done).shown[0]
+    pictures = (example.picture, example.attacked[-1].picture, example.attacked[-1].change)
+    for uri, pixels in zip(
+        pictures, (kept.x, kept.x_adv, magnified(kept.x, kept.x_adv)), strict=True
+    ):
+        seen = np.asarray(decoded(uri), dtype=float).transpose(2, 0, 1) / 255
+        assert np.abs(seen - np.clip(pixels, 0, 1)).mean() < 0.06
+
+
+def test_the_perturbation_is_magnified_around_grey() -> None:
+    x = np.full((3, 2, 2), 0.2, np.float32)
+    assert magnified(x, x + np.float32(0.01)) == pytest.approx(0.6, abs=1e-6)
+    assert magnified(x, x) == pytest.approx(0.5)
+
+
+def test_large_images_are_made_smaller_and_pixels_are_clipped() -> None:
+    wide = np.full((3, 500, 1000), 1.7, np.float32)
+    image = decoded(embed_pixels(wide))
+    assert image.size == (LARGEST_SIDE, LARGEST_SIDE // 2)
+    assert image.getextrema() == ((255, 255),) * 3
+
+
+def test_the_page_s_room_is_limited(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = found(done).shown[0].size
+    monkeypatch.setattr(examples, "MOST_BYTES", 2 * one + one // 2)
+    assert len(found(done).shown) == 2
+    assert found(done).kept == 3
+    monkeypatch.setattr(examples, "MOST_IMAGES", 1)
+    assert len(found(done).shown) == 1
+
+
+def test_without_kept_images_there_are_no_examples(tmp_path: Path) -> None:
+    conditions = [clean(), ATTACKS["fgsm"].condition(BUDGETS[0])]
+    without = run(convnet(), noise(3), conditions, tmp_path / "run")
+    assert found(without) == ((), 0)
+
+
+def test_only_an_attack_of_which_images_are_there_is_shown(done: Run, tmp_path: Path) -> None:
+    shutil.copytree(done.folder.path, tmp_path / "run")
+    copy = Run(RunFolder.open(tmp_path / "run"))
+    for path in (tmp_path / "run" / "adversarial").rglob("fgsm*"):
+        shutil.rmtree(path)
+    attacked = found(copy).shown[0].attacked
+    assert [each.condition for each in attacked] == [f"noise@{n}/255" for n in (1, 4, 16)]
+
+
+def test_a_damaged_file_is_named(done: Run, tmp_path: Path) -> None:
+    shutil.copytree(done.folder.path, tmp_path / "run")
+    (path,) = (tmp_path / "run").rglob("fgsm_16_255*/000001.npz")
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(UserError, match=r"000001\.npz is damaged"):
+        found(Run(RunFolder.open(tmp_path / "run")))
+
+
+@pytest.mark.parametrize(
+    ("count", "wanted"), [(1, [0]), (3, [0, 1, 2]), (5, [0, 2, 4]), (6, [0, 2, 5]), (0, [])]
+)
+def test_values_are_spread_from_first_to_last(count: int, wanted: list[int]) -> None:
+    assert spread(list(range(count)), 3) == wanted
+
+
+def evaluation(labelling: str, num_classes: int, classes: list[int] | None = None) -> Evaluation:
+    dataset = {"labelling": labelling, "num_classes": num_classes}
+    return Evaluation("m", {"details": {"classes": classes}}, {}, dataset)
+
+
+@pytest.mark.parametrize(
+    ("about", "index", "name"),
+    [
+        (evaluation("folders named by wnid", 1000), 281, "tabby (281)"),
+        (evaluation("ImageNet-1k index in the file name", 1000), 0, "tench (0)"),
+        (evaluation("folders named by wnid", 200, [281, 999]), 1, "toilet tissue (999)"),
+        (evaluation("class indices in an array", 1000), 281, "class 281"),
+        (evaluation("folders named by wnid", 88), 5, "class 5"),
+        (evaluation("folders named by wnid", 1000), 1000, "class 1000"),
+    ],
+)
+def test_classes_have_names_where_they_are_imagenet_s(
+    about: Evaluation, index: int, name: str
+) -> None:
+    assert class_name(index, about) == name

@@ -1,0 +1,276 @@
+"""The page: whole, alone, escaped, whatever the runs hold."""
+
+import re
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attacks import ATTACKS
+from reports import merge, results
+from reports.page import content, spoken_size, write_page
+from robustbench_twicing.conditions import clean
+from robustbench_twicing.records import RunFolder
+from robustbench_twicing.runner import Options, evaluate_models
+from tests.reports.made import Outcomes, write_run
+from tests.reports.page.read_page import Element, Read
+from tests.tiny import convnet, noise
+
+NASTY = (
+    "<script>alert(1)</script>",
+    "\"><img src=x onerror=alert(1)> ' onclick='x",
+    "</style></title><b>&amp;&lt;",
+    "{{ 7 * 7 }}{% raw %}",
+    "javascript:alert(1)",
+    "модель 模型 🦊 ‮abc",
+    "$\\frac{1}{2}$ `x` --> <!-- ]]>",
+    "x" * 300,
+    " ",
+)
+SWEEP = ("clean", "pgd@0.5/255", "pgd@1/255")
+
+
+def page_of(*folders: RunFolder, out: Path) -> Read:
+    runs = merge(folders)
+    return Read(write_page(runs, results(runs), out))
+
+
+def outcomes(images: int = 6) -> Outcomes:
+    return {name: [place % 2 for place in range(images)] for name in SWEEP}
+
+
+def named(folder: Path, names: Sequence[str], dataset: str, source: str, flag: str) -> Read:
+    """A page of a run in which everything that has a name of its own has one of these."""
+    run = write_run(
+        folder / "run",
+        dict.fromkeys(names, outcomes()),
+        batch_size=6,
+        models={name: {"notes": [name], "flags": [flag], "checkpoint": name} for name in names},
+        data={"name": dataset, "notes": [flag], "labelling": source, "source": source},
+    )
+    return page_of(run, out=folder)
+
+
+@pytest.fixture(scope="module")
+def harmless(tmp_path_factory: pytest.TempPathFactory) -> Read:
+    names = [f"m{number}" for number in range(len(NASTY))]
+    return named(tmp_path_factory.mktemp("page"), names, "val", "files", "flag")
+
+
+@pytest.fixture(scope="module")
+def nasty(tmp_path_factory: pytest.TempPathFactory) -> Read:
+    """The same run, but every name in it is an attempt to break out."""
+    return named(tmp_path_factory.mktemp("page"), NASTY, NASTY[1], NASTY[2], NASTY[0])
+
+
+def shape(read: Read) -> Counter[tuple[str, frozenset[str], tuple[str, ...]]]:
+    return Counter((each.tag, frozenset(each.attributes), each.inside) for each in read.elements)
+
+
+def test_names_make_no_element_and_no_attribute(harmless: Read, nasty: Read) -> None:
+    assert shape(nasty) == shape(harmless)
+    assert not [each for each in nasty.elements for name in each.attributes if name[:2] == "on"]
+
+
+def test_names_are_shown_as_they_are(nasty: Read) -> None:
+    for name in NASTY:
+        assert name.strip() in nasty.texts
+    assert "49" not in re.findall(r"\w+", nasty.texts.partition("All results")[0])
+
+
+def test_nothing_is_loaded_and_only_the_own_script_runs(harmless: Read, nasty: Read) -> None:
+    for read in (harmless, nasty):
+        for element in read.elements:
+            assert element.tag not in ("link", "iframe", "object", "embed", "form", "base")
+            assert element.attributes.get("src", "data:image/").startswith("data:image/")
+            assert element.attributes.get("href", "#").startswith("#")
+            assert "style" not in element.attributes
+        (policy,) = (
+            each.attributes["content"]
+            for each in read.all("meta")
+            if each.attributes.get("http-equiv") == "Content-Security-Policy"
+        )
+        assert "default-src 'none'; img-src data:" in policy
+        for kind in ("style", "script"):
+            digest = b64encode(sha256(read.raw[kind].encode()).digest()).decode()
+            assert f"{kind}-src 'sha256-{digest}'" in policy
+        assert "url(" not in read.raw["style"]
+        assert "http" not in read.raw["style"] + read.raw["script"]
+
+
+def test_links_lead_to_sections(harmless: Read) -> None:
+    ids = [each.attributes["id"] for each in harmless.elements if "id" in each.attributes]
+    assert len(ids) == len(set(ids))
+    targets = [each.attributes["href"][1:] for each in harmless.all("a")]
+    assert targets
+    assert set(targets) <= set(ids)
+
+
+def test_pictures_have_descriptions_and_tables_captions(harmless: Read) -> None:
+    assert harmless.all("img")
+    assert all(len(each.attributes["alt"]) > 5 for each in harmless.all("img"))
+    tables = harmless.all("table")
+    assert len(tables) == len(harmless.all("caption"))
+    assert all("div" in each.inside for each in tables)
+    (html,) = harmless.all("html")
+    assert html.attributes["lang"] == "en"
+    assert all("scope" in each.attributes for each in harmless.all("th"))
+
+
+def test_headings_go_down_step_by_step(harmless: Read) -> None:
+    levels = [int(each.tag[1]) for each in harmless.elements if re.fullmatch("h[1-6]", each.tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def values(read: Read) -> list[float]:
+    found = (each.attributes.get("data-value") for each in read.all("td"))
+    return [float(each) for each in found if each is not None]
+
+
+def test_cells_keep_full_precision(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {"A": {"clean": [0, 1, 1], "pgd@1/255": [1, 0, 0]}})
+    table = results(merge([run]))
+    wanted = set(table[["top1", "top1_ci_low"]].to_numpy(float).ravel().tolist())
+    assert wanted <= set(values(page_of(run, out=tmp_path)))
+    assert 100 / 3 in wanted
+
+
+def test_error_rows_have_no_number_and_are_named_first(tmp_path: Path) -> None:
+    failed: Outcomes = {"clean": [0, 1], "pgd@1/255": ["error", 0], "fgsm@1/255": [None, 0]}
+    read = page_of(write_run(tmp_path / "run", {"A": failed}), out=tmp_path)
+    first = read.texts.partition("What to distrust first")[2].split("\n")
+    (said, *_) = (line for line in first if line.strip())
+    assert "2 of 3 results are not scored: A pgd@1/255 (error), A fgsm@1/255 (incomplete)" in said
+    assert "nan" not in re.findall(r"\w+", read.texts.lower())
+    assert all("nan" not in each.attributes.get("data-value", "") for each in read.elements)
+
+
+@pytest.mark.parametrize(
+    "outcomes",
+    [
+        {"clean": [0]},
+        {"clean": [1], "pgd@1/255": [1]},
+        {"pgd@1/255": [0]},
+        {"clean": []},
+        {"clean": [None], "pgd@1/255": [None]},
+        {"clean": ["skipped"], "pgd@1/255": ["skipped"]},
+        {"clean": ["error"], "pgd@1/255": ["error"]},
+        {"imagenet-c/fog/1": [0]},
+        {"fgsm@0/255": [0], "clean": [0]},
+    ],
+)
+def test_small_and_empty_runs_have_a_page(tmp_path: Path, outcomes: Outcomes) -> None:
+    read = page_of(write_run(tmp_path / "run", {"A": outcomes}), out=tmp_path)
+    assert "What to distrust first" in read.texts
+
+
+def test_forty_models_and_many_conditions_stay_small(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(content, "MOST_PICTURES", 3)
+    names = [f"imagenet-c/{name}/{s}" for name in ("fog", "snow", "frost") for s in range(1, 6)]
+    one: Outcomes = {name: [0, 1] for name in ("clean", "pgd@1/255", *names)}
+    labels = [f"a_model_of_quite_a_long_name_number_{number}" for number in range(40)]
+    read = page_of(write_run(tmp_path / "run", dict.fromkeys(labels, one)), out=tmp_path)
+    size = sum(len(each.attributes["src"]) for each in read.all("img"))
+    assert (tmp_path / "index.html").stat().st_size - size < 40 * len(one) * 1000
+    assert len(read.all("img")) == 3
+    assert "--plots --out DIR draws all of them" in read.texts
+    assert "40 models" in read.texts
+
+
+def test_pictures_stop_where_there_is_no_more_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write_run(tmp_path / "run", {"A": {"clean": [0], "fgsm@1/255": [0], "pgd@1/255": [0]}})
+    first, second = page_of(run, out=tmp_path).all("img")
+    room = len(first.attributes["src"]) + len(second.attributes["src"]) // 2
+    monkeypatch.setattr(content, "MOST_PICTURE_BYTES", room)
+    read = page_of(run, out=tmp_path)
+    assert [each.attributes["alt"] for each in read.all("img")] == [first.attributes["alt"]]
+    assert "--plots --out DIR draws all of them" in read.texts
+
+
+def test_adversarial_examples_are_in_the_page(tmp_path: Path) -> None:
+    label = "<i>A</i>"
+    model = convnet()
+    conditions = [clean(), ATTACKS["fgsm"].condition(Fraction(8, 255))]
+    data = replace(noise(3), name="<u>tiny</u>")
+    options = Options(save_adversarial=2)
+    done = evaluate_models({label: model}, data, conditions, out=tmp_path / "run", options=options)
+    read = page_of(done.folder, out=tmp_path)
+    shown = [each for each in read.all("img") if "article" in each.inside]
+    assert len(shown) == 2 * 3
+    assert "2 of 2 are shown" in read.texts
+    assert "fgsm@8/255" in read.texts
+    assert not read.all("i")
+    assert not read.all("u")
+    assert sum("taken for class" in each.attributes["alt"] for each in shown) == 2
+
+
+def test_the_manifest_tells_versions_hashes_and_settings(tmp_path: Path) -> None:
+    conditions = [clean(), ATTACKS["pgd"].condition(Fraction(1, 255), overrides={"steps": 3})]
+    out = tmp_path / "run"
+    done = evaluate_models(
+        {"A": convnet()}, noise(2), conditions, out=out, options=Options(seed=77)
+    )
+    read = page_of(done.folder, out=tmp_path)
+    (session,) = done.folder.sessions()
+    evaluation: Any = done.folder.manifest.evaluations[0]
+    text = read.texts
+    for wanted in (
+        evaluation.dataset["fingerprint"],
+        session["versions"]["torch"],
+        session["started"],
+        "steps=3",
+        "77",
+    ):
+        assert str(wanted) in text
+
+
+def test_equal_runs_give_equal_pages(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", {"A": outcomes()}, batch_size=6)
+    page_of(run, out=tmp_path / "one")
+    page_of(run, out=tmp_path / "two")
+    one, two = (tmp_path / name / "index.html" for name in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_half_characters_do_not_stop_the_page(tmp_path: Path) -> None:
+    """JSON can hold halves of surrogate pairs; UTF-8 cannot."""
+    run = write_run(tmp_path / "run", {"A": outcomes()}, batch_size=6)
+    file = tmp_path / "run" / "run.json"
+    text = file.read_text().replace('"checkpoint": "A.pth"', '"checkpoint": "A\\ud800.pth"')
+    file.write_text(text)
+    runs = merge([RunFolder(run.path, run.manifest)])
+    broken = RunFolder.open(tmp_path / "run").manifest.evaluations[0]
+    entries = tuple(replace(entry, evaluation=broken) for entry in runs.entries)
+    read = Read(write_page(replace(runs, entries=entries), results(runs), tmp_path))
+    assert "A\\ud800.pth" in read.texts
+
+
+def test_the_size_is_stated(harmless: Read) -> None:
+    assert re.search(r"its size is about [\d.]+ [kM]B", harmless.texts)
+    assert [spoken_size(each) for each in (1, 1499, 999_499, 1_260_000)] == [
+        "1 kB",
+        "1 kB",
+        "999 kB",
+        "1.3 MB",
+    ]
+
+
+def test_columns_of_numbers_can_be_sorted(harmless: Read) -> None:
+    heads: list[Element] = [
+        each for each in harmless.all("th") if each.attributes.get("scope") == "col"
+    ]
+    assert heads
+    assert all("data-sort" in each.attributes for each in heads)

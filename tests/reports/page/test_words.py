@@ -1,0 +1,157 @@
+"""The summary in sentences."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+import pytest
+
+from reports.intervals import wilson
+from reports.page.flags import flags_by_kind
+from reports.page.words import distrust_first, headlines, what_was_run
+from tests.reports.plots.rows import IMAGES, joined, row, sweep, table
+
+RIGHT = {"0": 150, "0.5": 120, "1": 60, "4": 10}
+
+
+def with_intervals(rows: pd.DataFrame) -> pd.DataFrame:
+    """The columns that `sweep` leaves empty."""
+    scored = rows["status"] == "ok"
+    counts = zip(rows["top1"], rows["n_images"], scored, strict=True)
+    ranges = [
+        wilson(round(top1 * n / 100), n) if ok else (float("nan"),) * 2 for top1, n, ok in counts
+    ]
+    low, high = ([100 * each[end] for each in ranges] for end in (0, 1))
+    return rows.assign(top1_ci_low=low, top1_ci_high=high)
+
+
+def test_what_was_run_names_models_images_attacks_and_budgets() -> None:
+    rows = joined(sweep("A", "fgsm", RIGHT), sweep("A", "pgd", {"1": 5}), sweep("B", "fgsm", RIGHT))
+    (said,) = what_was_run(rows)
+    assert said == (
+        "2 models (A, B) on photos (200 images), protocol pixel: clean images; "
+        "FGSM at 0.5, 1 and 4/255; PGD-20 at 1/255."
+    )
+
+
+def test_each_place_has_a_sentence() -> None:
+    rows = joined(sweep("A", "fgsm", RIGHT), sweep("A", "fgsm", RIGHT, protocol="paper"))
+    assert [said.count("protocol paper") for said in what_was_run(rows)] == [0, 1]
+
+
+def test_many_models_are_counted_and_one_image_is_one() -> None:
+    rows = joined(*(sweep(f"m{n}", "fgsm", {"0": 1}, n_images=1) for n in range(7)))
+    assert next(what_was_run(rows)).startswith("7 models on photos (1 image), ")
+
+
+def test_corruptions_and_sets_without_budgets_are_said() -> None:
+    rows = table(
+        [
+            row("A", "imagenet-c/fog/1", 5, source="official"),
+            row("A", "imagenet-c/snow/3", 5, source="official"),
+            row("A", "imagenet-a", 5),
+        ]
+    )
+    (said,) = what_was_run(rows)
+    assert "2 corruptions of ImageNet-C at severity 1 and 3 (official)" in said
+    assert said.endswith("imagenet-a.")
+
+
+def test_headlines_are_clean_and_the_strongest_attack_near_1_255() -> None:
+    rows = joined(
+        sweep("A", "fgsm", RIGHT),
+        sweep("A", "pgd", {"0.5": 20, "1.5": 8, "4": 0}),
+        sweep("B", "pgd", {}),
+    )
+    (said,) = headlines(with_intervals(rows))
+    low, high = wilson(20, IMAGES)
+    assert said.startswith("A: 75.0 % top-1 on clean images (95 % interval ")
+    assert said.endswith(
+        f"10.0 % top-1 under pgd@0.5/255 (95 % interval {100 * low:.1f} to {100 * high:.1f})."
+    )
+
+
+def test_under_the_paper_s_protocol_the_headline_is_4_255() -> None:
+    (said,) = headlines(with_intervals(sweep("A", "pgd", RIGHT, protocol="paper")))
+    assert "pgd@4/255" in said
+
+
+def test_a_failed_headline_says_so() -> None:
+    rows = joined(sweep("A", "pgd", RIGHT), sweep("B", "pgd", {"0": 150, "1": None}))
+    said = list(headlines(with_intervals(rows)))
+    assert said[1].endswith("no number under pgd@1/255 (error).")
+
+
+def test_of_many_models_the_extremes_are_said() -> None:
+    rows = [sweep(f"m{n}", "pgd", {"0": 100 + n, "1": 50 - n}) for n in range(8)]
+    clean, attacked = headlines(with_intervals(joined(*rows)))
+    assert clean.startswith("Highest of 8: m7, 53.5 % top-1 on clean images")
+    assert "lowest: m0, 50.0 %" in clean
+    assert attacked.startswith("Highest of 8: m0, 25.0 % top-1 under pgd@1/255")
+
+
+def test_no_attack_leaves_clean_numbers() -> None:
+    (said,) = headlines(with_intervals(sweep("A", "pgd", {"0": 150})))
+    assert said.count("top-1") == 1
+
+
+def doubts(rows: pd.DataFrame, *sessions: Mapping[str, object]) -> list[str]:
+    return list(distrust_first(with_intervals(rows), list(sessions)))
+
+
+def test_what_is_not_scored_comes_first() -> None:
+    rows = sweep("A", "pgd", {"0": 150, "1": None, "2": None, "3": None, "4": None})
+    first, *_ = doubts(rows.assign(flags="random-weights"))
+    assert first.startswith("4 of 5 results are not scored: A pgd@1/255 (error), ")
+    assert first.endswith(" and 1 more.")
+
+
+def test_flags_are_said_by_weight_once_a_kind() -> None:
+    rows = sweep("A", "pgd", {"0": 150, "1": 60, "4": 20})
+    flags = ["random-weights", "8bit-+3-right;random-weights", "8bit--12-right;random-weights"]
+    said = doubts(rows.assign(flags=flags))
+    assert said[0].startswith("random-weights (all results): the network was never trained")
+    assert said[1].startswith("8bit--12-right and 1 like it (2 of 3 results): -12 images")
+    assert sum("8bit" in each for each in said) == 1
+
+
+def test_the_width_of_intervals_is_said() -> None:
+    (said,) = (each for each in doubts(sweep("A", "pgd", RIGHT)) if "interval" in each)
+    low, high = wilson(120, IMAGES)
+    assert f"With {IMAGES} images" in said
+    assert f"up to {100 * (high - low) / 2:.1f} points" in said
+
+
+@pytest.mark.parametrize(
+    ("attack", "said"),
+    [("pgd", True), ("fgsm", True), ("spsa", False), ("noise", False), ("foolbox:Square", False)],
+)
+def test_missing_black_box_attacks_are_said(attack: str, said: bool) -> None:
+    found = doubts(sweep("A", attack, RIGHT))
+    assert any("without gradients" in each for each in found) is said
+    both = doubts(joined(sweep("A", attack, RIGHT), sweep("A", "spsa", {"1": 1})))
+    assert not any("without gradients" in each for each in both)
+
+
+def test_two_protocols_and_changed_code_are_said() -> None:
+    rows = joined(sweep("A", "pgd", RIGHT), sweep("A", "pgd", RIGHT, protocol="paper"))
+    found = " ".join(doubts(rows, {"git": {"dirty": True}}, {"git": None}))
+    assert "cannot be compared" in found
+    assert "no commit holds" in found
+    one = " ".join(doubts(sweep("A", "pgd", RIGHT), {"git": {"dirty": False}}, {}))
+    assert "cannot be compared" not in one
+    assert "no commit holds" not in one
+
+
+def test_nothing_at_all() -> None:
+    assert doubts(table([])) == ["Nothing was scored."]
+    assert list(headlines(table([]))) == list(what_was_run(table([]))) == []
+
+
+def test_kinds_of_flags_name_the_results_that_have_them() -> None:
+    rows = joined(*(sweep(f"m{n}", "pgd", {"1": 5}) for n in range(9)))
+    flags = ["8bit-+1-right"] * 8 + [""]
+    (kind,) = flags_by_kind(rows.assign(flags=flags))
+    assert kind.results == 8
+    assert kind.where == (
+        "8bit-+1-right: " + ", ".join(f"m{n} pgd@1/255" for n in range(6)) + " and 2 more",
+    )
