@@ -90,7 +90,7 @@ def save_results(table: pd.DataFrame, folder: Path) -> Path:
 
 def _about(entry: Entry) -> dict[str, Any]:
     record, condition = entry.evaluation.record, entry.condition
-    shown = condition["images"] or entry.evaluation.dataset
+    shown = condition.get("images") or entry.evaluation.dataset
     return {
         "label": entry.evaluation.label,
         "model": record["model"],
@@ -109,7 +109,7 @@ def _about(entry: Entry) -> dict[str, Any]:
 
 def _budget(condition: Mapping[str, Any], std: list[float]) -> dict[str, Any]:
     """Budget and step size in 255ths; the number of steps. FGSM is one step of the whole budget."""
-    if condition["images"] is not None:
+    if condition.get("images") is not None:
         return dict.fromkeys(("eps_255", "eps_pixel_255_max", "steps", "step_size_255"))
     eps = Fraction(condition["eps"])
     scale = max(std) if condition["threat"]["space"] == "normalized" else 1.0
@@ -207,11 +207,11 @@ def _flags(entry: Entry) -> list[str]:
 
 def is_attacked(condition: Mapping[str, Any]) -> bool:
     """Whether a condition of a manifest has a budget: not clean, and it shows no other images."""
-    return condition["attack"] != CLEAN and condition["images"] is None
+    return condition["attack"] != CLEAN and condition.get("images") is None
 
 
 def _image_flags(entry: Entry, missing: int) -> list[str]:
     """Marks of conditions that show other images: files missing, another size."""
     flags = [f"files-missing-{missing}-of-{entry.n_expected}"] if missing else []
-    side = (entry.condition["images"] or {}).get("side", SIDE)
+    side = (entry.condition.get("images") or {}).get("side", SIDE)
     return flags if side == SIDE else [*flags, f"not-imagenet-c-{side}px"]

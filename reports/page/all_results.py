@@ -33,13 +33,19 @@ def all_results(table: pd.DataFrame) -> Grid:
     return Grid(f"All {len(rows)} results", HEADS, rows)
 
 
+def _order(row: Any) -> str:
+    """By attack, then by budget: as text, 0.25 would come after 0.5."""
+    attack, at, _ = str(row["condition"]).partition("@")
+    return f"{attack}@{row['eps_255']:012.6f}" if at else str(row["condition"])
+
+
 def _row(row: Any) -> tuple[Cell, ...]:
     accuracies = ("top1", "top1_ci_low", "top1_ci_high", "top5", "robust_top1")
     return (
         plain(row["label"]),
         plain(row["dataset"]),
         plain(row["protocol"]),
-        plain(row["condition"]),
+        Cell(row["condition"], _order(row)),
         plain(int(row["n_images"])),
         *(number(row[name], 2) for name in accuracies),
         number(row["linf_255_max"], 3),

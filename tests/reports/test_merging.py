@@ -10,9 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from reports import COLUMNS, merge, results
+from robustbench_twicing.conditions import Condition
+from robustbench_twicing.description import describe_condition
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
+from tests.reports import made
 from tests.reports.made import Outcomes, write_run
 
 CLEAN = [0, 0, 1, 6, 0, 2, 0, 0, 9]
@@ -257,3 +260,17 @@ def test_records_of_an_unknown_condition_are_refused(tmp_path: Path) -> None:
     pq.write_table(table.from_pydict(renamed, schema=table.schema), path)
     with pytest.raises(UserError, match=r"of a condition that its run\.json does not name"):
         merge([folder])
+
+
+def test_runs_from_before_conditions_had_images_are_still_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def describe(condition: Condition) -> dict[str, Any]:
+        described = describe_condition(condition)
+        del described["images"]
+        return described
+
+    monkeypatch.setattr(made, "describe_condition", describe)
+    runs = merge([write_run(tmp_path / "run", {"A": {"clean": [0, 1], "pgd@1/255": [1, 1]}})])
+    assert results(runs)["top1"].tolist() == [50, 0]
+    assert results(runs)["source"].tolist() == ["files", "files"]
