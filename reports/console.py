@@ -1,34 +1,48 @@
 """The table a person reads on the terminal."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from robustbench_twicing.imagenet_c import PREFIX
 from robustbench_twicing.protocols import PROTOCOLS
 from robustbench_twicing.records import Status
 
+from .corruption_console import print_corruptions
+from .corruption_error import Baseline
+from .corruption_scores import corruption_scores
 from .explanations import explain_flag
 from .merging import Runs
 
+MOST_NAMES = 6
+"""Conditions that one sentence names."""
 SCORED = ("top-1 %", "95 % range", "top-5 %", "robust %", "change/255")
 
 
-def print_results(runs: Runs, table: pd.DataFrame, console: Console) -> None:
+def print_results(
+    runs: Runs, table: pd.DataFrame, console: Console, *, baseline: Baseline | None = None
+) -> None:
     """Print one section per label and data set, then what must be known about the numbers.
+
+    Corruptions have tables of their own.
 
     Args:
         runs: for the sentences about models and data.
         table: `results` of the runs.
         console: where to.
+        baseline: the normaliser of CE and mCE, AlexNet unless given.
     """
-    subjects = table.groupby(["label", "dataset"], sort=False)
+    subjects = table[table["attack"] != PREFIX].groupby(["label", "dataset"], sort=False)
     for (label, dataset), rows in subjects:
         for protocol, section in rows.groupby("protocol", sort=False):
             images = f"{section['n_images'].max()} images"
             console.print(_section(f"{label} on {dataset}, {images}, protocol {protocol}", section))
         if rows["protocol"].nunique() > 1:
             console.print(_side_by_side(f"{label}: the protocols side by side, top-1 %", rows))
+    print_corruptions(table, corruption_scores(table, baseline=baseline), console)
     for sentence in _sentences(runs, table):
         console.print(f"- {sentence}", markup=False, highlight=False)
 
@@ -112,16 +126,28 @@ def _marked(table: pd.DataFrame) -> list[str]:
         name = f"{row['label']} {row['condition']}" if several else row["condition"]
         for flag in sorted(_flags_of(row["flags"]) - _common_flags(table)):
             rows.setdefault(flag, []).append(name)
-    return [f"! {flag} ({', '.join(on)}): {explain_flag(flag)}" for flag, on in rows.items()]
+    return [f"! {flag} ({_some(on)}): {explain_flag(flag)}" for flag, on in rows.items()]
+
+
+def _some(names: Sequence[str]) -> str:
+    """All of a few names; of many the first ones, and how many more."""
+    rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + rest
 
 
 def _not_scored(runs: Runs) -> list[str]:
+    """Failures, missing files and skipped images; what failed alike is said once."""
     records = runs.records
-    rows = records[records["status"] == Status.ERROR]
-    rows = rows.drop_duplicates(["label", "dataset", "condition", "message"])
-    failed = zip(rows["label"], rows["condition"], rows["message"], strict=True)
+    absent: dict[tuple[str, str], list[str]] = {}
+    for status, what in ((Status.ERROR, "failed and is"), (Status.MISSING, "lacks images and is")):
+        rows = records[records["status"] == status]
+        rows = rows.drop_duplicates(["label", "dataset", "condition", "message"])
+        if status == Status.MISSING:
+            rows = rows.drop_duplicates(["label", "dataset", "condition"])
+        for row in rows.to_dict("records"):
+            key = (f"{row['label']}: ", f" {what} not scored: {row['message']}")
+            absent.setdefault(key, []).append(str(row["condition"]))
     skipped = records[records["status"] == Status.SKIPPED]
     return [
-        f"{label}: {condition} failed and is not scored: {message}"
-        for label, condition, message in failed
+        f"{label}{_some(list(dict.fromkeys(names)))}{why}" for (label, why), names in absent.items()
     ] + [f"skipped: {message}" for message in skipped["message"].unique()]

@@ -13,20 +13,27 @@ from statistics import fmean
 from types import MappingProxyType
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.imagenet_c import EXTRA, MAIN, SEVERITIES, SIDE, Cell, cells
 
-MAIN = (
-    *("gaussian_noise", "shot_noise", "impulse_noise"),
-    *("defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
-    *("snow", "frost", "fog", "brightness"),
-    *("contrast", "elastic_transform", "pixelate", "jpeg_compression"),
-)
-EXTRA = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
-SEVERITIES = (1, 2, 3, 4, 5)
+__all__ = [
+    "EXTRA",
+    "MAIN",
+    "SEVERITIES",
+    "Baseline",
+    "CorruptionScore",
+    "Errors",
+    "alexnet",
+    "corruption_error",
+    "extra_mean_ce",
+    "mean_ce",
+    "mean_error",
+    "mean_error_of",
+    "missing_cells",
+    "relative_mce",
+]
 
 Errors = Mapping[tuple[str, int], float]
 """Top-1 error, a fraction in [0, 1], by corruption and severity 1 to 5."""
-
-Cell = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -36,12 +43,17 @@ class Baseline:
     Attributes:
         name: printed with every number that it normalises.
         errors: its top-1 errors.
-        clean_error: its top-1 error on the clean validation set, a fraction.
+        clean_error: its top-1 error on the clean validation set, a fraction; None where it is not
+            known, and there is no relative mCE.
+        images: on which it was measured.
+        side: pixels a side at which they were corrupted.
     """
 
     name: str
     errors: Errors
-    clean_error: float
+    clean_error: float | None
+    images: str = ""
+    side: int = SIDE
 
 
 @dataclass(frozen=True)
@@ -75,9 +87,10 @@ def alexnet() -> Baseline:
     path = files("reports") / "data" / "alexnet_errors.csv"
     lines = path.read_text(encoding="utf-8").splitlines()
     rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-    cells = {(row["corruption"], int(row["severity"])): float(row["error"]) for row in rows}
-    clean_error = cells.pop(("clean", 0))
-    return Baseline("AlexNet (torchvision)", MappingProxyType(cells), clean_error)
+    found = {(row["corruption"], int(row["severity"])): float(row["error"]) for row in rows}
+    clean_error = found.pop(("clean", 0))
+    name, images = "AlexNet (torchvision)", "the 50,000 official images"
+    return Baseline(name, MappingProxyType(found), clean_error, images)
 
 
 def corruption_error(
@@ -116,7 +129,8 @@ def relative_mce(
         baseline: the normaliser, `alexnet()` unless given.
 
     Raises:
-        UserError: an error is not a fraction, or the baseline lacks a cell or loses nothing.
+        UserError: an error is not a fraction, or the baseline lacks a cell or its clean error, or
+            loses nothing.
     """
     _check_fractions([clean_error])
     return _mean_ce("relative mCE", errors, MAIN, baseline, clean_error=clean_error)
@@ -124,12 +138,21 @@ def relative_mce(
 
 def mean_error(errors: Errors) -> CorruptionScore:
     """Plain mean top-1 error over the 15 corruptions and 5 severities; this is not mCE."""
-    name, missing = "mean corruption error", _missing(errors, MAIN)
+    return _plain_mean("mean corruption error", errors, MAIN)
+
+
+def mean_error_of(errors: Errors, corruption: str) -> CorruptionScore:
+    """Plain mean top-1 error of one corruption over the 5 severities."""
+    return _plain_mean(f"mean error {corruption}", errors, (corruption,))
+
+
+def _plain_mean(name: str, errors: Errors, corruptions: Sequence[str]) -> CorruptionScore:
+    missing = missing_cells(errors, corruptions)
     if missing:
         return CorruptionScore(name, None, missing)
-    cells = [errors[cell] for cell in _cells(MAIN)]
-    _check_fractions(cells)
-    return CorruptionScore(name, 100 * fmean(cells))
+    values = [errors[cell] for cell in cells(corruptions)]
+    _check_fractions(values)
+    return CorruptionScore(name, 100 * fmean(values))
 
 
 def _mean_ce(
@@ -142,13 +165,17 @@ def _mean_ce(
 ) -> CorruptionScore:
     """Mean of CE; of relative CE where ``clean_error`` is given."""
     baseline = baseline or alexnet()
-    lacking = _missing(baseline.errors, corruptions)
+    lacking = missing_cells(baseline.errors, corruptions)
     if lacking:
         raise UserError(f"{name}: the baseline {baseline.name} has no error for {_listed(lacking)}")
-    missing = _missing(errors, corruptions)
+    missing = missing_cells(errors, corruptions)
     if missing:
         return CorruptionScore(name, None, missing, baseline.name)
-    clean, base_clean = (0.0, 0.0) if clean_error is None else (clean_error, baseline.clean_error)
+    clean = base_clean = 0.0
+    if clean_error is not None:
+        if baseline.clean_error is None:
+            raise UserError(f"{name}: the baseline {baseline.name} has no clean error")
+        clean, base_clean = clean_error, baseline.clean_error
     ratios = []
     for corruption in corruptions:
         own = sum(_of(errors, corruption)) - len(SEVERITIES) * clean
@@ -160,17 +187,14 @@ def _mean_ce(
 
 
 def _of(errors: Errors, corruption: str) -> list[float]:
-    cells = [errors[corruption, severity] for severity in SEVERITIES]
-    _check_fractions(cells)
-    return cells
+    values = [errors[corruption, severity] for severity in SEVERITIES]
+    _check_fractions(values)
+    return values
 
 
-def _cells(corruptions: Iterable[str]) -> list[Cell]:
-    return [(corruption, severity) for corruption in corruptions for severity in SEVERITIES]
-
-
-def _missing(errors: Errors, corruptions: Iterable[str]) -> tuple[Cell, ...]:
-    return tuple(cell for cell in _cells(corruptions) if cell not in errors)
+def missing_cells(errors: Errors, corruptions: Iterable[str]) -> tuple[Cell, ...]:
+    """The cells of these corruptions, at all severities, that have no error."""
+    return tuple(cell for cell in cells(corruptions) if cell not in errors)
 
 
 def _listed(cells: Sequence[Cell]) -> str:

@@ -2,20 +2,27 @@
 
 import pandas as pd
 
-ATTACK = "imagenet-c"
+from robustbench_twicing.imagenet_c import PREFIX
+
+ATTACK = PREFIX
 """In the ``attack`` column; the condition is ``imagenet-c/CORRUPTION/SEVERITY``."""
 
 
 def corruption_rows(results: pd.DataFrame) -> pd.DataFrame:
-    """The rows of ImageNet-C, with columns ``corruption`` and ``severity`` added."""
+    """The rows of ImageNet-C, tidy: one per label, data set, protocol, source and cell.
+
+    Returns:
+        The columns of results.csv, and ``corruption``, ``severity`` (1 to 5) and ``error``: the
+        top-1 error, a fraction, NaN where a condition failed or is incomplete.
+    """
     rows = results[results["attack"] == ATTACK]
     parts = rows["condition"].str.split("/", expand=True).reindex(columns=range(3))
-    return rows.assign(corruption=parts[1], severity=parts[2].astype(int))
+    error = (1 - rows["top1"].astype(float) / 100).where(rows["status"] == "ok")
+    return rows.assign(corruption=parts[1], severity=parts[2].astype(int), error=error)
 
 
 def corruption_errors(rows: pd.DataFrame) -> dict[tuple[str, int], float]:
     """Top-1 errors as fractions of one label's `corruption_rows`; only what was scored."""
-    scored = rows[rows["status"] == "ok"]
-    errors = 1 - scored["top1"].astype(float) / 100
+    scored = rows[rows["error"].notna()]
     cells = zip(scored["corruption"], scored["severity"], strict=True)
-    return dict(zip(cells, errors, strict=True))
+    return dict(zip(cells, scored["error"].tolist(), strict=True))

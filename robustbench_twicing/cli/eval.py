@@ -67,23 +67,46 @@ def _announce(out: Path, report: "Report") -> "Report":
     return told
 
 
-def show_results(folders: "Sequence[RunFolder]", *, share: tuple[int, int] = (1, 1)) -> int:
-    """Print the table; write results.csv where it belongs, in the folder of a single run.
+def show_results(
+    folders: "Sequence[RunFolder]",
+    *,
+    share: tuple[int, int] = (1, 1),
+    normaliser: str | None = None,
+) -> int:
+    """Print the tables; write the CSV files where they belong, in the folder of a single run.
+
+    Args:
+        folders: of the runs.
+        share: ``(i, n)`` of --shard.
+        normaliser: of mCE, as `read_normaliser` takes it; None for AlexNet.
 
     Returns:
         The exit status that the rows ask for.
     """
     from rich.console import Console
 
-    from reports import merge, print_results, results, save_results
+    from reports import (
+        corruption_scores,
+        merge,
+        print_results,
+        read_normaliser,
+        results,
+        save_corruption_scores,
+        save_results,
+    )
 
+    baseline = None if normaliser is None else read_normaliser(normaliser)
     runs = merge(folders)
     table = results(runs)
     console = Console()
-    print_results(runs, table, console)
+    print_results(runs, table, console, baseline=baseline)
     if len(folders) == 1:
-        path = save_results(table, folders[0].path)
-        console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
+        paths = [save_results(table, folders[0].path)]
+        scores = corruption_scores(table, baseline=baseline)
+        if len(scores):
+            paths.append(save_corruption_scores(scores, folders[0].path))
+        for path in paths:
+            console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
     status = exit_status(table)
     if status == INCOMPLETE and share[1] > 1:
         console.print(f"share {share[0]}/{share[1]} is done; report merges when all are.")

@@ -25,6 +25,12 @@ def run(
         bool, typer.Option("--plots", help="Draw pictures into --out, as PNG, PDF and SVG.")
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of the files that are made.")] = None,
+    normaliser: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN_DIR[:LABEL]|FILE.csv", help="Unit of mCE in place of AlexNet's errors."
+        ),
+    ] = None,
 ) -> int:
     """Merge the run folders and print their results; a single one has results.csv made anew.
 
@@ -44,7 +50,7 @@ def run(
     if plots and out is not None:
         _draw(results(merge(folders)), out)
     if output_format == "console":
-        return show_results(folders)
+        return show_results(folders, normaliser=normaliser)
     table = results(merge(folders))
     typer.echo(table.to_csv(index=False), nl=False)
     return exit_status(table)
