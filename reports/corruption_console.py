@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from robustbench_twicing.imagenet_c import EXTRA, SEVERITIES
@@ -35,14 +34,15 @@ def print_corruptions(results: pd.DataFrame, scores: pd.DataFrame, console: Cons
         found = numbers[key]
         images = f"{group['n_images'].max()} images"
         title = f"{label} on {dataset}, {images}, {source}, protocol {protocol}: top-1 error %"
-        console.print(_table(title, group, found))
+        console.print(title, style="italic", markup=False, highlight=False)
+        console.print(_table(group, found))
         for line in _lines(found, source):
             console.print(line, markup=False, highlight=False)
 
 
-def _table(title: str, rows: pd.DataFrame, scores: pd.DataFrame) -> Table:
+def _table(rows: pd.DataFrame, scores: pd.DataFrame) -> Table:
     """One row per corruption; the extra ones, which are not part of mCE, below a line."""
-    table = Table(title=escape(title), title_justify="left")
+    table = Table()
     table.add_column("corruption", no_wrap=True)
     for name in (*map(str, SEVERITIES), "mean", "CE %"):
         table.add_column(name, justify="right", no_wrap=True)
