@@ -18,7 +18,7 @@ from .attacked_label import attacked_label
 
 STEPS, SAMPLES = 40, 128
 LEARNING_RATE, DELTA = 0.01, 0.01
-CHUNK = 32
+CHUNK = 16
 """Images evaluated at a time; bounds the memory and changes nothing else."""
 EstimateAt = Literal["iterate", "twice-the-image"]
 

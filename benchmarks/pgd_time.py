@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from torch import nn
 from torch.nn.functional import cross_entropy
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -37,8 +38,10 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
             leaf = x.clone().requires_grad_()
             torch.autograd.grad(cross_entropy(model(leaf), y, reduction="sum"), leaf)
 
-    def own() -> object:
-        return pgd(model, x, y, eps=EPS, generator=torch.Generator().manual_seed(0))
+    fast = load_model("deit_tiny_patch16_224", "random:0", kernels="auto")
+
+    def own(chosen: nn.Module = model) -> object:
+        return pgd(chosen, x, y, eps=EPS, generator=torch.Generator().manual_seed(0))
 
     def with_torchattacks() -> object:
         attack = torchattacks.PGD(model, eps=EPS, alpha=REL_STEP * EPS, steps=STEPS)
@@ -59,6 +62,7 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
     return {
         "floor: 20 input gradients": floor,
         "attacks.pgd": own,
+        f"attacks.pgd, --kernels auto ({fast.record.details['kernels']})": lambda: own(fast),
         "torchattacks.PGD": with_torchattacks,
         "foolbox.LinfPGD, frozen parameters": with_foolbox,
         "foolbox.LinfPGD, as usually called": with_foolbox_unfrozen,

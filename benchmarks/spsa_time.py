@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import torch
+from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -32,9 +33,11 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
     model = load_model("deit_tiny_patch16_224", "random:0")
     x, y = torch.rand(batch, 3, 224, 224), torch.arange(batch)
 
-    def own() -> object:
+    fast = load_model("deit_tiny_patch16_224", "random:0", kernels="auto")
+
+    def own(chosen: nn.Module = model) -> object:
         generator = torch.Generator().manual_seed(0)
-        return spsa(model, x, y, eps=EPS, steps=1, samples=SAMPLES, generator=generator)
+        return spsa(chosen, x, y, eps=EPS, steps=1, samples=SAMPLES, generator=generator)
 
     def with_torchattacks() -> object:
         attack = torchattacks.SPSA(model, eps=EPS, nb_iter=1, nb_sample=SAMPLES, max_batch_size=64)
@@ -43,6 +46,7 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
     found: dict[str, Callable[[], object]] = {
         "torchattacks.SPSA": with_torchattacks,
         "attacks.spsa": own,
+        f"attacks.spsa, --kernels auto ({fast.record.details['kernels']})": lambda: own(fast),
     }
     if find_spec("cleverhans"):
         from cleverhans.torch.attacks.spsa import spsa as cleverhans_spsa

@@ -10,7 +10,9 @@ import torch
 from .checkpoints import Choice, weights_sha256
 from .checkpoints.giving import Given, give_weights
 from .classifier import Classifier, ModelRecord
+from .environment import choose_device
 from .errors import UserError
+from .kernels import Kernels, choose_kernels, use_onednn
 from .models import ModelSpec, build_model, resolve_model
 from .preprocessing import RGB, Preprocessing
 from .user_code import is_user_code, load_user_network
@@ -36,6 +38,7 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
     mean: RGB | None = None,
     std: RGB | None = None,
     attention: str = "auto",
+    kernels: Kernels = "plain",
     arch_override: bool = False,
     normalize: tuple[RGB, RGB] | None = None,
     classes: Sequence[int] | None = None,
@@ -57,6 +60,7 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
         mean: three numbers.
         std: three numbers.
         attention: ``auto``, ``explicit`` or ``fused`` kernels.
+        kernels: of fp32 linear layers on the CPU: ``plain``, ``onednn``, or ``auto``: the faster.
         arch_override: load although the file names another architecture; stays as a flag.
         normalize: mean and std that a user's network expects; without it, it is given pixels.
         classes: keep these logits only (ImageNet-A and -R).
@@ -71,7 +75,7 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
         "mean": mean,
         "std": std,
     }
-    target = _device(device)
+    target = choose_device(str(device))
     checkpoint = None if checkpoint is None else str(checkpoint)
     if is_user_code(name):
         made = _user_model(name, checkpoint, weights, parts, normalize)
@@ -80,7 +84,10 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
     else:
         wishes = {"weights": weights, "arch_override": arch_override}
         made = _table_model(name, checkpoint, parts, wishes, num_classes, attention)
-    return _classifier(made, classes).to(target)
+    chosen = choose_kernels(kernels, target)
+    if chosen == "onednn":
+        use_onednn(made.given.network)
+    return _classifier(made, classes, chosen).to(target)
 
 
 @dataclass(frozen=True)
@@ -191,7 +198,7 @@ def _has_fixed_input(spec: ModelSpec) -> bool:
     return bool(config and config.fixed_input_size)
 
 
-def _classifier(made: _Made, classes: Sequence[int] | None) -> Classifier:
+def _classifier(made: _Made, classes: Sequence[int] | None, kernels: str) -> Classifier:
     given = made.given
     count = getattr(given.network, "num_classes", None)
     outside = [index for index in classes or () if index < 0 or index >= (count or index + 1)]
@@ -213,7 +220,12 @@ def _classifier(made: _Made, classes: Sequence[int] | None) -> Classifier:
         weights_sha256=given.weights_sha256,
         notes=tuple(notes),
         flags=given.flags,
-        details={**given.details, "parameters": parameters, **made.facts(classes)},
+        details={
+            **given.details,
+            "parameters": parameters,
+            "kernels": kernels,
+            **made.facts(classes),
+        },
     )
     return Classifier(
         given.network, made.preprocessing, record, classes=classes, normalize=not made.takes_pixels
@@ -229,17 +241,3 @@ def _about_training(given: Given, preprocessing: Preprocessing) -> Iterator[str]
             f"The file was trained at input size {trained} (args.input_size) and is evaluated at "
             f"{preprocessing.crop}."
         )
-
-
-def _device(device: str | torch.device) -> torch.device:
-    if device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        target = torch.device(device)
-    except RuntimeError as error:
-        raise UserError(
-            f"no device is called {device!r}; known: auto, cpu, cuda, cuda:N"
-        ) from error
-    if target.type == "cuda" and not torch.cuda.is_available():
-        raise UserError(f"device {device!r} was asked for, and torch sees no CUDA device; try cpu")
-    return target

@@ -54,7 +54,7 @@ def run(
     where = choose_device(device)
     set_threads(threads)
     named = [_with_weights(asked) for asked in model]
-    options = EvalOptions(model=named, label=label or [], attention=attention)
+    options = EvalOptions(model=named, label=label or [], attention=attention, kernels="plain")
     found = measure_efficiency(
         load_models(options), batch_size=batch_size, rounds=rounds, device=where
     )

@@ -109,6 +109,10 @@ class EvalOptions:
         str,
         _opt("--attention", help="Attention kernels: auto, explicit, fused.", panel=HOW),
     ] = "auto"
+    kernels: Annotated[
+        str,
+        _opt("--kernels", help="fp32 linear layers on a CPU: auto, plain, onednn.", panel=HOW),
+    ] = "auto"
     attack_precision: Annotated[
         str,
         _opt("--attack-precision", help="fp32, bf16 or fp16; scores are in fp32.", panel=HOW),

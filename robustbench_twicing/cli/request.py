@@ -106,6 +106,8 @@ def load_models(options: EvalOptions) -> "dict[str, Classifier]":
         UserError: a checkpoint that is missing or does not fit, labels that do not match.
     """
     from ..checkpoints import Choice
+    from ..environment import choose_device
+    from ..kernels import choose_kernels
     from ..loading import load_model
     from ..user_code import is_user_code
 
@@ -118,6 +120,7 @@ def load_models(options: EvalOptions) -> "dict[str, Classifier]":
         raise UserError(
             f"{len(options.label)} --label for {len(options.model)} --model; give one for each"
         )
+    kernels = choose_kernels(options.kernels, choose_device(options.device))
     loaded = []
     for asked in options.model:
         name, _, own = asked.partition("=")
@@ -134,6 +137,7 @@ def load_models(options: EvalOptions) -> "dict[str, Classifier]":
                 num_classes=options.num_classes,
                 arch_override=options.arch_override,
                 attention=options.attention,
+                kernels=cast(Any, kernels),
                 normalize=parse_normalize(options.normalize),
                 resize=options.resize,
                 crop=options.crop,
