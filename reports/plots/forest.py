@@ -1,0 +1,81 @@
+"""Differences to a baseline on the same images, with their intervals."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from .lettering import lettering
+from .series import Look, looks
+
+MOST_MODELS = 6
+"""Models under each other in one condition; draw more on axes of their own."""
+SPREAD = 0.7
+"""Share of a condition's height that its models take."""
+
+
+def difference_forest(
+    ax: Axes,
+    differences: pd.DataFrame,
+    *,
+    baseline: str,
+    place: str,
+    look_of: Mapping[str, Look] | None = None,
+) -> None:
+    """Draw a forest plot: conditions down, differences with 95 % intervals across.
+
+    A filled marker is a significant difference, a hollow one is not; right of 0 the model is better
+    than the baseline.
+
+    Args:
+        ax: where to.
+        differences: ``label``, ``condition``, ``difference``, ``low``, ``high`` (percentage
+            points, the model minus the baseline) and ``significant``, one row a label and
+            condition; NaN where nothing could be compared.
+        baseline: its label.
+        place: data set, number of images and protocol, for the title.
+        look_of: look of each label; by order of appearance unless given.
+    """
+    look_of = look_of or looks([baseline, *differences["label"]])
+    labels = list(dict.fromkeys(differences["label"]))
+    conditions = list(dict.fromkeys(differences["condition"]))
+    for number, label in enumerate(labels):
+        rows = differences[differences["label"] == label].dropna(subset="difference")
+        shift = SPREAD * ((number + 0.5) / len(labels) - 0.5)
+        heights = [conditions.index(name) + shift for name in rows["condition"]]
+        _draw(ax, rows, heights, look_of[label], lettering(label))
+    ax.axvline(0, color="black", linewidth=0.8, zorder=1)
+    ax.set_yticks(range(len(conditions)), [lettering(name, 28) for name in conditions])
+    ax.set_ylim(len(conditions) - 0.5, -0.5)
+    ax.grid(axis="y", visible=False)
+    for line in range(1, len(conditions)):
+        ax.axhline(line - 0.5, color="#d0d0d0", linewidth=0.6, zorder=0)
+    ax.set_xlabel("top-1 accuracy minus the baseline's, percentage points (right: better)")
+    ax.set_title(
+        f"Differences to {lettering(baseline, 56)}\n"
+        f"95 % intervals; filled: significant\n{lettering(place, 64)}"
+    )
+
+
+def _draw(ax: Axes, rows: pd.DataFrame, heights: list[float], style: Look, name: str) -> None:
+    errors = [rows["difference"] - rows["low"], rows["high"] - rows["difference"]]
+    ax.errorbar(
+        rows["difference"],
+        heights,
+        xerr=[each.clip(lower=0).to_numpy() for each in errors],
+        color=style.colour,
+        linestyle="none",
+        elinewidth=1.2,
+        label=name,
+        marker=style.marker,
+        markerfacecolor="white",
+    )
+    sure = rows["significant"].to_numpy(dtype=bool)
+    ax.plot(
+        rows["difference"].to_numpy()[sure],
+        [height for height, is_sure in zip(heights, sure, strict=True) if is_sure],
+        color=style.colour,
+        linestyle="none",
+        marker=style.marker,
+        zorder=4,
+    )
