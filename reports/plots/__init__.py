@@ -6,7 +6,8 @@ from .curves import attack_title, budget_curve
 from .files import save_pictures
 from .legend import outside_legend
 from .lettering import styled
-from .pictures import Picture, pictures
+from .picture import Picture
+from .pictures import pictures
 
 __all__ = [
     "Picture",

@@ -2,17 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ..corruption_error import EXTRA, MAIN, corruption_error, extra_mean_ce, mean_ce
-from ..corruption_rows import corruption_errors, corruption_rows
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.imagenet_c import EXTRA, MAIN
+
+from ..corruption_error import Baseline
+from ..corruption_rows import corruption_rows
+from ..corruption_scores import corruption_scores
 from .lettering import lettering
 from .panel import panel
 from .series import Look, looks
 
 MOST_BARS = 5
 """Models beside each other that can still be told apart; draw more on axes of their own."""
+MEANS = {False: "mCE", True: "mean CE of the 4 extra corruptions"}
+"""The mean that goes with the corruptions, by whether they are the extra ones."""
 
 
 def corruption_bars(
@@ -20,45 +27,68 @@ def corruption_bars(
     results: pd.DataFrame,
     *,
     extra: bool = False,
+    baseline: Baseline | None = None,
     look_of: Mapping[str, Look] | None = None,
 ) -> None:
-    """Draw CE of each corruption and their mean, in percent of AlexNet's error; less is better.
+    """Draw CE of each corruption and their mean, in percent of a baseline's error; less is better.
 
-    A number with a severity missing is not drawn; the legend counts them.
+    A number that is incomplete or not comparable is not drawn; the legend counts them.
 
     Args:
         ax: where to.
-        results: columns of `COLUMNS`, of one data set and protocol.
+        results: columns of `COLUMNS`, of one data set, protocol and source of images.
         extra: the four hold-out corruptions instead of the fifteen of mCE.
+        baseline: the normaliser, AlexNet unless given.
         look_of: look of each label; by order of appearance unless given.
 
     Raises:
-        UserError: several data sets or protocols, or one condition of a label twice.
+        UserError: several data sets, protocols or sources, or one condition of a label twice.
     """
     shown = panel(corruption_rows(results))
-    look_of = look_of or looks(list(results["label"]))
     rows = shown.results
-    present = set(rows["corruption"])
-    names = [name for name in (EXTRA if extra else MAIN) if name in present]
+    sources = list(dict.fromkeys(map(str, rows["source"])))
+    if len(sources) > 1:
+        raise UserError(f"one picture shows images of one source, not {', '.join(sources)}")
+    look_of = look_of or looks(list(results["label"]))
+    names = [name for name in (EXTRA if extra else MAIN) if name in set(rows["corruption"])]
+    scores = corruption_scores(results, baseline=baseline)
     labels = list(dict.fromkeys(rows["label"]))
     width = 0.8 / len(labels)
     for number, label in enumerate(labels):
-        heights = _heights(corruption_rows(rows[rows["label"] == label]), names, extra=extra)
-        places = [(place, each) for place, each in enumerate(heights.values()) if each is not None]
+        heights = _heights(scores[scores["label"] == label], names, MEANS[extra])
         offset = (number + 0.5) * width - 0.4
-        style = look_of[label]
-        gaps = len(heights) - len(places)
-        ax.bar(
-            [place + offset for place, _ in places],
-            [height for _, height in places],
-            width,
-            label=lettering(label) + (f"\n({gaps} not complete)" if gaps else ""),
-            facecolor=style.colour,
-            edgecolor="white",
-            hatch=style.hatch,
-            linewidth=0.4,
-        )
-    mean = "mean CE" if extra else "mCE"
+        _draw(ax, heights, offset, width, lettering(label), look_of[label])
+    unit = next(iter(scores.loc[scores["normaliser"] != "", "normaliser"]), "")
+    _axes(ax, names, "mean CE" if extra else "mCE", unit)
+    title = f"ImageNet-C {'extra ' if extra else ''}corruption error ({sources[0]})"
+    ax.set_title(f"{lettering(title, 100)}\n{lettering(shown.place, 100)}")
+
+
+def _heights(scores: pd.DataFrame, names: Sequence[str], mean: str) -> list[float]:
+    """Percent in order, the mean last; NaN where there is no number."""
+    ce = scores[scores["number"] == "CE"].set_index("corruption")["percent"].reindex(list(names))
+    means = scores.loc[scores["number"] == mean, "percent"]
+    return [*ce.astype(float), *means.astype(float)]
+
+
+def _draw(
+    ax: Axes, heights: Sequence[float], offset: float, width: float, name: str, style: Look
+) -> None:
+    places = [place for place, height in enumerate(heights) if not np.isnan(height)]
+    gaps = len(heights) - len(places)
+    ax.bar(
+        [place + offset for place in places],
+        [heights[place] for place in places],
+        width,
+        label=f"{name}\n({gaps} not complete)" if gaps else name,
+        facecolor=style.colour,
+        edgecolor="white",
+        hatch=style.hatch,
+        linewidth=0.4,
+    )
+
+
+def _axes(ax: Axes, names: Sequence[str], mean: str, unit: str) -> None:
     ax.set_xticks(
         range(len(names) + 1),
         [*(name.replace("_", " ") for name in names), mean],
@@ -70,17 +100,4 @@ def corruption_bars(
     ax.grid(axis="x", visible=False)
     ax.axvline(len(names) - 0.5, color="black", linewidth=0.8, linestyle=":")
     ax.axhline(100, color="black", linewidth=0.8, linestyle="--", zorder=1)
-    ax.set_ylabel("CE, % of AlexNet's error (less is better)")
-    title = f"ImageNet-C {'extra ' if extra else ''}corruption error ({_sources(rows)})"
-    ax.set_title(f"{title}\n{lettering(shown.place, 100)}")
-
-
-def _heights(rows: pd.DataFrame, names: Sequence[str], *, extra: bool) -> dict[str, float | None]:
-    errors = corruption_errors(rows)
-    ces = {name: corruption_error(errors, name).percent for name in names}
-    mean = extra_mean_ce(errors) if extra else mean_ce(errors)
-    return {**ces, "mean": mean.percent}
-
-
-def _sources(rows: pd.DataFrame) -> str:
-    return ", ".join(dict.fromkeys(map(str, rows["source"])))
+    ax.set_ylabel(f"CE, % of the error of\n{lettering(unit, 44)}\n(less is better)")

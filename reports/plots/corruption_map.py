@@ -6,7 +6,8 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from ..corruption_error import EXTRA, MAIN, SEVERITIES
+from robustbench_twicing.imagenet_c import EXTRA, MAIN, SEVERITIES
+
 from ..corruption_rows import corruption_rows
 from .lettering import lettering
 from .panel import panel

@@ -6,7 +6,7 @@ from pathlib import Path
 from robustbench_twicing.records.atomic import write_atomically
 
 from .lettering import styled
-from .pictures import Picture
+from .picture import Picture
 
 FORMATS = ("png", "pdf", "svg")
 WITHOUT_DATE = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}

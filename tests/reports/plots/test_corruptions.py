@@ -10,9 +10,10 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.corruption_error import EXTRA, MAIN, SEVERITIES, alexnet
+from reports.corruption_error import Baseline, alexnet
 from reports.plots import corruption_bars, corruption_map
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.imagenet_c import EXTRA, MAIN, SEVERITIES
 from tests.reports.plots.rows import joined, row, table
 
 Cells = Mapping[tuple[str, int], int | None]
@@ -100,6 +101,21 @@ def test_the_title_says_where_the_images_come_from(ax: Axes) -> None:
     assert "photos, 1000000 images, protocol pixel" in ax.get_title()
 
 
+def test_a_normaliser_of_ones_own_is_the_unit_and_named(ax: Axes) -> None:
+    own = Baseline("my $net$", dict.fromkeys(alexnet().errors, 0.5), None)
+    cells = {(name, severity): 750_000 for name in MAIN for severity in SEVERITIES}
+    corruption_bars(ax, corrupted("A", cells), baseline=own)
+    assert heights(ax) == pytest.approx([50] * 16)
+    assert "error of\nmy \\$net\\$" in ax.get_ylabel()
+
+
+def test_sources_never_share_axes(ax: Axes) -> None:
+    cells = share_of_alexnet(Fraction(1), ["fog"])
+    rows = joined(corrupted("A", cells), corrupted("B", cells, source="official"))
+    with pytest.raises(UserError, match="not files, official"):
+        corruption_bars(ax, rows)
+
+
 def test_nothing_without_corruptions(ax: Axes) -> None:
     with pytest.raises(UserError, match="not none"):
         corruption_bars(ax, table([row("A", "clean", 5)]))
@@ -126,6 +142,13 @@ def test_the_map_has_corruptions_down_and_severities_across(ax: Axes) -> None:
     assert len(ax.patches) == 3 * 5 - 3
     assert all(patch.get_hatch() for patch in ax.patches)
     assert ax.get_title().startswith("A\n")
+
+
+def test_numbers_of_conditions_that_failed_are_not_believed(ax: Axes) -> None:
+    rows = corrupted("A", {("fog", 1): 500_000, ("fog", 2): 400_000})
+    rows.loc[0, "status"] = "incomplete"
+    corruption_map(ax, rows, label="A")
+    assert cells(ax) == {(0, 1): "40.0"}
 
 
 def test_numbers_stand_out_from_their_cell(ax: Axes) -> None:

@@ -6,9 +6,9 @@ import matplotlib
 import pandas as pd
 import pytest
 
-from reports.corruption_error import MAIN, SEVERITIES
 from reports.plots import pictures, save_pictures
 from reports.plots.corruption_bars import MOST_BARS
+from robustbench_twicing.imagenet_c import MAIN, SEVERITIES
 from tests.reports.plots.rows import joined, row, sweep, table
 
 RIGHT = {"0": 150, "1": 60, "4": 10}
