@@ -13,8 +13,11 @@
 Folders with equal manifests are shards of one run: their parts together are its records. What
 would mix numbers is refused: an image counted twice, one label for two models or one data set name
 for two sets of images under a label, one label and condition in two runs with different content.
+Where two labels have different images under one data set name, the names are told apart by ``#``
+and eight digits of the images' fingerprint.
 """
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,10 +33,10 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import Evaluation, Manifest, RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
-from .identity import check_one_label, check_same, run_identity
+from .frames import condition_codes, condition_key, records_frame
+from .identity import check_one_label, check_same, data_identity, run_identity
 from .shards import read_shards
 
-CATEGORIES = ["image", "pixels_sha256", "message"]
 Key = tuple[str, str, str, str]
 
 
@@ -43,6 +46,8 @@ class Entry:
 
     Attributes:
         evaluation: the model and the data set, as in the manifest.
+        dataset: name of the data set; with ``#`` and eight digits of its fingerprint where another
+            set of images has the same name.
         condition: id, attack, eps, protocol, threat model, constants, as in the manifest.
         manifest: of the run: seed, device, precision.
         cost: summed over parts and folders.
@@ -51,6 +56,7 @@ class Entry:
     """
 
     evaluation: Evaluation
+    dataset: str
     condition: Mapping[str, Any]
     manifest: Manifest
     cost: Cost
@@ -60,8 +66,8 @@ class Entry:
     @property
     def key(self) -> Key:
         """Label, data set, protocol and condition."""
-        dataset, condition = self.evaluation.dataset["name"], self.condition
-        return self.evaluation.label, dataset, condition["protocol"], condition["id"]
+        protocol, condition = self.condition["protocol"], self.condition["id"]
+        return self.evaluation.label, self.dataset, protocol, condition
 
     @property
     def n_expected(self) -> int:
@@ -137,13 +143,14 @@ class _Merging:
         check_one_label(evaluation, shards[0].path, self.entries.values())
         found = read_shards(shards, evaluation)
         conditions = shards[0].manifest.conditions
-        codes = _condition_codes(found.table, conditions, shards[0].path)
+        codes = condition_codes(found.table, conditions, shards[0].path)
         paths = tuple(folder.path for folder in shards)
         wanted = np.full(len(conditions), -1)
         for code, condition in enumerate(conditions):
             cost = found.costs.get(condition_key(condition), Cost())
             manifest = shards[0].manifest
-            entry = Entry(evaluation, condition, manifest, cost, found.flags, paths)
+            name = evaluation.dataset["name"]
+            entry = Entry(evaluation, name, condition, manifest, cost, found.flags, paths)
             earlier = self.entries.get(entry.key)
             if earlier is None:
                 wanted[code] = len(self.entries)
@@ -171,7 +178,7 @@ class _Merging:
 
     def finish(self) -> Runs:
         """Everything in the order of results.csv: labels, data sets, conditions as they came."""
-        entries = list(self.entries.values())
+        entries = named_apart(list(self.entries.values()))
         groups: dict[tuple[str, str], list[int]] = {}
         for position, entry in enumerate(entries):
             groups.setdefault(entry.key[:2], []).append(position)
@@ -180,58 +187,33 @@ class _Merging:
         order = [position for group in ordered for position in groups[group]]
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
-        records = _frame(self.tables, place[np.concatenate(self.positions)])
-        _check_counted_once(records)
+        merged = tuple(entries[position] for position in order)
+        datasets = [entry.dataset for entry in merged]
+        records = records_frame(self.tables, place[np.concatenate(self.positions)], datasets)
         notes = tuple(
             f"{label}: {', '.join(conditions)} is the same in {one} and {other}, counted once."
             for (label, one, other), conditions in self.again.items()
         )
-        return Runs(tuple(entries[position] for position in order), records, notes)
+        return Runs(merged, records, notes)
 
 
-def condition_key(condition: Mapping[str, Any]) -> str:
-    """Under which a condition's cost is kept."""
-    return f"{condition['protocol']}:{condition['id']}"
-
-
-def _condition_codes(
-    table: pa.Table, conditions: Sequence[Mapping[str, Any]], path: Path
-) -> NDArray[np.int64]:
-    """Of every record, the position of its condition."""
-    known = {condition_key(condition): code for code, condition in enumerate(conditions)}
-    names = [
-        table[name].unify_dictionaries().combine_chunks().to_pandas()
-        for name in ("protocol", "condition")
-    ]
-    lookup = np.array(
-        [
-            [known.get(f"{protocol}:{condition}", -1) for condition in names[1].cat.categories]
-            for protocol in names[0].cat.categories
-        ],
-        dtype=np.int64,
-    )
-    if not len(table):
-        return np.empty(0, np.int64)
-    codes: NDArray[np.int64] = lookup[names[0].cat.codes, names[1].cat.codes]
-    if (codes < 0).any():
-        raise UserError(f"{path} has records of a condition that its run.json does not name")
-    return codes
-
-
-def _frame(tables: Sequence[pa.Table], entries: NDArray[np.int64]) -> pd.DataFrame:
-    whole = pa.concat_tables(tables).unify_dictionaries()
-    frame: pd.DataFrame = whole.to_pandas(categories=CATEGORIES)
-    frame["entry"] = entries
-    order = np.lexsort((frame["index"].to_numpy(), entries))
-    return frame.iloc[order].reset_index(drop=True)
-
-
-def _check_counted_once(records: pd.DataFrame) -> None:
-    images = records["image"].cat
-    pairs = records["entry"] * len(images.categories) + images.codes
-    twice = pairs.duplicated()
-    if twice.any():
-        row = records[twice].iloc[0]
-        raise UserError(
-            f"image {row['image']} is counted twice under {row['condition']} for {row['label']}"
-        )
+def named_apart(entries: Sequence[Entry]) -> list[Entry]:
+    """Data sets of one name and different images get names of their own."""
+    kinds: dict[str, dict[str, str]] = {}
+    for entry in entries:
+        dataset = entry.evaluation.dataset
+        identity = json.dumps(data_identity(entry.evaluation), sort_keys=True)
+        kinds.setdefault(dataset["name"], {})[identity] = f"#{dataset['fingerprint'][:8]}"
+    apart = []
+    for entry in entries:
+        name = entry.evaluation.dataset["name"]
+        if len(kinds[name]) > 1:
+            identity = json.dumps(data_identity(entry.evaluation), sort_keys=True)
+            if list(kinds[name].values()).count(kinds[name][identity]) > 1:
+                raise UserError(
+                    f"two data sets of the same images are called {name}, and differ in source or "
+                    "classes; report them separately"
+                )
+            name += kinds[name][identity]
+        apart.append(replace(entry, dataset=name))
+    return apart

@@ -97,7 +97,7 @@ def _about(entry: Entry) -> dict[str, Any]:
         "checkpoint": record["checkpoint"],
         "checkpoint_sha256": record["checkpoint_sha256"],
         "weights": record["weights"],
-        "dataset": entry.evaluation.dataset["name"],
+        "dataset": entry.dataset,
         "source": shown["source"],
         "protocol": condition["protocol"],
         "condition": condition["id"],

@@ -27,7 +27,7 @@ def budget_curves(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = table.assign(entry=np.arange(len(table)))
     attacked = rows[rows["condition"].str.contains("@", regex=False)]
-    clean = rows[rows["condition"] == CLEAN]
+    clean = rows[rows["attack"] == CLEAN]
     sweeps = attacked[SWEEP].drop_duplicates()
     own_zero = attacked.loc[attacked["eps_255"] == 0, SWEEP].drop_duplicates()
     lacking = sweeps.merge(own_zero, how="left", on=SWEEP, indicator=True)

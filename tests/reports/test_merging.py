@@ -198,7 +198,7 @@ FEWER: Mapping[str, Any] = {"a": {"clean": CLEAN[:8], "pgd@1/255": PGD[:8]}}
         (
             ONE,
             {"data": {"fingerprint": "f"}},
-            "label a on val is two things: dataset.fingerprint is '0+9' in .* and 'f' in ",
+            "label a on val is two things: dataset.fingerprint is '.*' in .* and 'f' in ",
         ),
         (
             ONE,
@@ -223,6 +223,31 @@ def test_contradictions_are_refused_with_the_first_difference(
 ) -> None:
     folders = [write_run(tmp_path / "1", ONE), write_run(tmp_path / "2", outcomes, **options)]
     with pytest.raises(UserError, match=words):
+        merge(folders)
+
+
+def test_other_images_under_one_name_are_told_apart(tmp_path: Path) -> None:
+    folders = [
+        write_run(tmp_path / "1", ONE),
+        write_run(tmp_path / "2", {"b": {"clean": CLEAN}}),
+        write_run(tmp_path / "3", {"c": {"clean": CLEAN[:4]}}),
+        write_run(tmp_path / "4", {"c": {"clean": CLEAN[:4]}}, data={"name": "other"}),
+    ]
+    runs = merge(folders)
+    names = results(runs)["dataset"].tolist()
+    nine, four = (folder.manifest.evaluations[0].dataset["fingerprint"] for folder in folders[1:3])
+    assert names == [*[f"val#{nine[:8]}"] * 3, f"val#{four[:8]}", "other"]
+    assert [entry.dataset for entry in runs.entries] == names
+    assert runs.of(3)["dataset"].tolist() == [names[3]] * 4
+    assert set(results(merge(folders[:2]))["dataset"]) == {"val"}
+
+
+def test_the_same_images_of_two_sources_are_refused(tmp_path: Path) -> None:
+    folders = [
+        write_run(tmp_path / "1", ONE),
+        write_run(tmp_path / "2", {"b": {"clean": CLEAN}}, data={"source": "generated"}),
+    ]
+    with pytest.raises(UserError, match="two data sets of the same images are called val"):
         merge(folders)
 
 
