@@ -1,0 +1,1 @@
+"""Tables in every format from one kind of table; see `sheet.py`."""

@@ -1,0 +1,131 @@
+"""The best and the second best number of each group of a column."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..comparable import METRICS, Unlike, match
+from ..merging import Runs
+from ..paired import SIGNIFICANT, count_pair, holm, mcnemar
+from .sheet import Mark, Sheet
+
+Marking = Literal["best", "significant", "none"]
+MARKINGS: tuple[Marking, ...] = ("best", "significant", "none")
+BEST_NOTE = "Bold: best of its group; underlined: second best of three or more."
+SIGNIFICANT_NOTE = (
+    "Bold: best of its group, and better than each of the others by McNemar's exact test on the "
+    "same images; underlined: second best, and better than each of the rest. P values are "
+    "corrected by Holm over all {0} tests of this table; the level is 5 %."
+)
+
+
+class Contest(NamedTuple):
+    """The numbers of one group in one column, best first.
+
+    Attributes:
+        column: its position.
+        rows: positions of the rows that have a number, best first.
+        values: their numbers.
+    """
+
+    column: int
+    rows: list[int]
+    values: list[float]
+
+
+def mark(sheet: Sheet, marking: Marking, runs: Runs | None = None) -> Sheet:
+    """Mark the best numbers.
+
+    Args:
+        sheet: whose ``marks`` and ``notes`` are added to.
+        marking: ``best``, by value alone; ``significant``, where tests say so; ``none``.
+        runs: needed for ``significant``.
+    """
+    if marking == "none":
+        return sheet
+    found = list(_contests(sheet))
+    if marking == "best":
+        marks = {place: kind for contest in found for place, kind in _by_value(contest)}
+        note = BEST_NOTE
+    else:
+        if runs is None:
+            raise ValueError("significance needs the records")
+        marks, tests = _by_test(sheet, found, runs)
+        note = SIGNIFICANT_NOTE.format(tests)
+    if not found:
+        return sheet
+    return replace(sheet, marks={**sheet.marks, **marks}, notes=(*sheet.notes, note))
+
+
+def _contests(sheet: Sheet) -> Iterator[Contest]:
+    """Groups with at least two numbers."""
+    members: dict[str, list[int]] = {}
+    for row, group in enumerate(sheet.group_of):
+        members.setdefault(group, []).append(row)
+    for position, column in enumerate(sheet.columns):
+        if not column.best:
+            continue
+        values = pd.to_numeric(sheet.frame.iloc[:, position]).to_numpy(float)
+        for rows in members.values():
+            scored = [row for row in rows if not np.isnan(values[row])]
+            sign = -1 if column.best == "highest" else 1
+            scored.sort(key=(sign * values).__getitem__)
+            if len(scored) > 1:
+                yield Contest(position, scored, [float(values[row]) for row in scored])
+
+
+def _by_value(contest: Contest) -> Iterator[tuple[tuple[int, int], Mark]]:
+    """Equal numbers share a place; all equal: none is best."""
+    placed = list(zip(contest.rows, contest.values, strict=True))
+    tiers = [list(tier) for _, tier in groupby(placed, key=lambda pair: pair[1])]
+    if len(tiers) == 1:
+        return
+    for row, _ in tiers[0]:
+        yield (row, contest.column), "best"
+    if len(tiers[0]) == 1 and len(placed) > 2:
+        for row, _ in tiers[1]:
+            yield (row, contest.column), "second"
+
+
+def _by_test(
+    sheet: Sheet, contests: Sequence[Contest], runs: Runs
+) -> tuple[dict[tuple[int, int], Mark], int]:
+    """Marks, and how many tests were made: best and second against each that is behind."""
+    duels = [
+        (contest, leader, row)
+        for contest in contests
+        for leader in range(min(2, len(contest.rows) - 1))
+        for row in contest.rows[leader + 1 :]
+    ]
+    p_values = [_p_value(sheet, runs, duel[0], duel[0].rows[duel[1]], duel[2]) for duel in duels]
+    made = [p for p in p_values if p is not None]
+    corrected = iter(holm(made))
+    beaten: dict[tuple[int, int], list[bool]] = {}
+    for (contest, leader, _), p in zip(duels, p_values, strict=True):
+        better = p is not None and next(corrected) < SIGNIFICANT
+        beaten.setdefault((contest.rows[leader], contest.column), []).append(better)
+    marks: dict[tuple[int, int], Mark] = {}
+    for contest in contests:
+        kinds: tuple[Mark, ...] = ("best", "second") if len(contest.rows) > 2 else ("best",)
+        for row, kind in zip(contest.rows, kinds, strict=False):
+            if all(beaten[row, contest.column]):
+                marks[row, contest.column] = kind
+    return marks, len(made)
+
+
+def _p_value(sheet: Sheet, runs: Runs, contest: Contest, one: int, other: int) -> float | None:
+    """None where there is no test: no records per image, or other images."""
+    metric = sheet.columns[contest.column].metric
+    if sheet.entries is None or metric not in METRICS:
+        return None
+    entries = [int(sheet.entries[row, contest.column]) for row in (one, other)]
+    if min(entries) < 0:
+        return None
+    try:
+        return mcnemar(count_pair(*match(runs, *entries).rights(metric)))
+    except Unlike:
+        return None

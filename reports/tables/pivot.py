@@ -1,0 +1,127 @@
+"""Free tables: any columns of results.csv as rows, columns and values."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import numpy as np
+import pandas as pd
+
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.records.store import folder_name
+
+from ..merging import Runs
+from ..notes import notes
+from ..results import COLUMNS
+from .cells import about, blocks, check_alike, unscored
+from .sheet import Best, Column, Sheet
+
+PERCENT = ("top1", "top5", "top1_ci_low", "top1_ci_high", "robust_top1")
+MEASURED = {"linf_255_max": 3, "seconds": 1, "eps_255": 3, "eps_pixel_255_max": 3}
+SPLIT = ("dataset", "protocol")
+"""Numbers that differ in these are in tables of their own, unless columns (or rows) say them."""
+
+
+def pivot_tables(
+    runs: Runs,
+    table: pd.DataFrame,
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[str],
+) -> list[Sheet]:
+    """Tables with one number a cell; never a mean of several.
+
+    Args:
+        runs: merged runs.
+        table: their `results`.
+        rows: columns of results.csv that name the rows.
+        columns: columns of results.csv that name the columns.
+        values: columns of results.csv that are shown.
+
+    Raises:
+        UserError: an unknown or repeated name, protocols that would share a column, or several
+            results for one cell; the message says which.
+    """
+    _check_names([*rows, *columns, *values], rows=rows, columns=columns, values=values)
+    if "protocol" in rows:
+        raise UserError(
+            "protocols never share a column, so protocol cannot be among --rows; put it among "
+            "--columns, or leave it out for tables of their own"
+        )
+    split = [name for name in SPLIT if name not in (*rows, *columns)]
+    parts = blocks(table, split) if split else [table]
+    return [_pivot(runs, part, rows, columns, values) for part in parts if len(part)]
+
+
+def _check_names(names: Sequence[str], **options: Sequence[str]) -> None:
+    for option, given in options.items():
+        if not given:
+            raise UserError(f"--{option} is empty; name columns of results.csv, like label")
+    for name in names:
+        if name not in COLUMNS:
+            near = get_close_matches(name, COLUMNS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise UserError(f"results.csv has no column {name!r}.{hint}")
+        if list(names).count(name) > 1:
+            raise UserError(
+                f"{name} is named twice in --rows, --columns and --values; name it once"
+            )
+
+
+def _pivot(
+    runs: Runs,
+    part: pd.DataFrame,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Sequence[str],
+) -> Sheet:
+    _check_one_each(part, rows, columns)
+    for (_, condition), own in part.groupby(["protocol", "condition"], sort=False):
+        if "dataset" not in rows:
+            for same in blocks(own, ["dataset"]):
+                check_alike(runs, str(condition), [int(each) for each in same.index])
+    heads, names = (part[list(each)].drop_duplicates() for each in (columns, rows))
+    cells = part.assign(entry=part.index).pivot(
+        index=list(rows), columns=list(columns), values=[*values, "entry"]
+    )
+    keys = [tuple(row) for row in heads.itertuples(index=False)]
+    index = [row if len(rows) > 1 else row[0] for row in names.itertuples(index=False, name=None)]
+    order = [(value, *key) for key in keys for value in values]
+    frame = cells.reindex(index=index)[order]
+    frame.columns = pd.RangeIndex(len(order))
+    entries = cells.reindex(index=index)[[("entry", *key) for key in keys for _ in values]]
+    single = len(values) == 1
+    said = [*unscored(part), *notes(runs, part)]
+    place = [str(part[name].iloc[0]) for name in SPLIT if name not in (*rows, *columns)]
+    return Sheet(
+        folder_name("-".join(["table", *values, *place])),
+        f"{', '.join(values)} by {', '.join(rows)} and {', '.join(columns)}",
+        frame,
+        tuple(_column(key, value, rows, single=single) for key in keys for value in values),
+        about(part, index, rows),
+        entries=entries.fillna(-1).to_numpy(np.int64),
+        notes=tuple(dict.fromkeys(said)),
+    )
+
+
+def _column(key: tuple[object, ...], value: str, rows: Sequence[str], *, single: bool) -> Column:
+    said = ", ".join(str(part) for part in key)
+    digits = 2 if value in PERCENT else MEASURED.get(value)
+    best: Best = "highest" if list(rows) == ["label"] and value in PERCENT else ""
+    name, head = (said, value) if single else (value, said)
+    return Column(name, head, digits, best, value)
+
+
+def _check_one_each(part: pd.DataFrame, rows: Sequence[str], columns: Sequence[str]) -> None:
+    places = [*rows, *columns]
+    twice = part[part.duplicated(places, keep=False)]
+    if twice.empty:
+        return
+    first = twice.iloc[0]
+    same = twice[(twice[places] == first[places]).all(axis=1)]
+    differ = [name for name in COLUMNS[:16] if same[name].astype(str).nunique() > 1]
+    where = ", ".join(f"{name} {first[name]}" for name in places)
+    raise UserError(
+        f"{len(same)} results would share the cell of {where}; they differ in "
+        f"{', '.join(differ)}: add one of these to --rows or --columns"
+    )

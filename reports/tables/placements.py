@@ -1,0 +1,58 @@
+"""Placements of twicing layers beside each other and beside the plain model."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from robustbench_twicing.models.placement import split_placement
+
+from ..merging import Entry, Runs
+from .cells import Need, fill, sheet_of
+from .sheet import Column, Sheet
+
+NO_LAYER, ALL_LAYERS = "none", "all"
+
+
+def layers_table(runs: Runs, rows: pd.DataFrame, needs: Sequence[Need]) -> Iterator[Sheet]:
+    """One table of plain and twicing models; none where no model is twicing.
+
+    Args:
+        runs: merged runs.
+        rows: of their `results`, of one data set and protocol.
+        needs: the columns, after the one that says which layers are twicing.
+    """
+    first = rows.drop_duplicates("label")
+    placed = {
+        str(label): placement(runs.entries[int(str(position))])
+        for position, label in first["label"].items()
+    }
+    if not set(placed.values()) - {None, NO_LAYER}:
+        return
+    own = rows[rows["label"].map(lambda label: placed[label] is not None)]
+    order = own["label"].map(lambda label: -_count(placed[label] or ""))
+    own = own.iloc[np.argsort(order.to_numpy(), kind="stable")]
+    cells = fill(runs, own, needs)
+    names = pd.Series([placed[str(label)] for label in cells.frame.index], cells.frame.index)
+    shown = cells._replace(
+        frame=pd.concat([names, cells.frame], axis=1),
+        entries=np.insert(cells.entries, 0, -1, axis=1),
+        columns=(Column("layers", "Twicing", None), *cells.columns),
+    )
+    yield sheet_of("layers", "Accuracy by placement of twicing layers, percent", shown)
+
+
+def placement(entry: Entry) -> str | None:
+    """Which layers are twicing: ``10-12``, `ALL_LAYERS` or `NO_LAYER`; None for other variants."""
+    record = entry.evaluation.record
+    if "twicing" in str(record["family"]) or record["details"].get("sizes", {}).get("twicing"):
+        return split_placement(str(record["model"]))[1] or ALL_LAYERS
+    return NO_LAYER if record["family"] in ("deit", "fan", "fan_hybrid") else None
+
+
+def _count(layers: str) -> float:
+    """How many layers: plain models come first, then the more the earlier."""
+    if layers in (NO_LAYER, ALL_LAYERS):
+        return float("inf") if layers == NO_LAYER else 1e9
+    ends = [item.partition("-") for item in layers.split(",")]
+    return sum(int(last or first) - int(first) + 1 for first, _, last in ends)

@@ -1,0 +1,120 @@
+"""A table before it has a format: numbers in full precision, and what must be known of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Best = Literal["", "highest", "lowest"]
+Mark = Literal["best", "second"]
+ABOUT = ("dataset", "protocol", "n_images", "seed", "flags")
+"""What every row carries beside its numbers."""
+
+
+class Column(NamedTuple):
+    """A column of numbers or words.
+
+    Attributes:
+        name: of the column.
+        head: what it has in common with its neighbours, like ``PGD 4/255``.
+        digits: digits after the point; None for words and counts.
+        best: whether the highest or the lowest value of a group is marked.
+        metric: name of the per-image metric (``top1``), for tests of significance.
+    """
+
+    name: str
+    head: str = ""
+    digits: int | None = 2
+    best: Best = ""
+    metric: str = ""
+
+    @property
+    def full_name(self) -> str:
+        """Head and name."""
+        return f"{self.head} {self.name}".strip()
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table before it has a format.
+
+    Attributes:
+        name: as a file name without ending.
+        title: one line.
+        frame: values in full precision; NaN or None where there are none. The index holds the
+            names of the rows (one level or several), the columns are numbered as ``columns``.
+        columns: what each column is.
+        about: columns `ABOUT`, as text, for each row of ``frame``.
+        groups: of each row; the best is found within a group. Empty: all are one.
+        entries: numbered like ``frame``: position of the merged entry that a number is from, -1
+            where it is from several or none. None: not from entries.
+        marks: by row and column.
+        notes: sentences that belong to the table.
+    """
+
+    name: str
+    title: str
+    frame: pd.DataFrame
+    columns: tuple[Column, ...]
+    about: pd.DataFrame
+    groups: tuple[str, ...] = ()
+    entries: NDArray[np.int64] | None = None
+    marks: Mapping[tuple[int, int], Mark] = field(default_factory=lambda: MappingProxyType({}))
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        sizes = {len(self.frame), len(self.about), len(self.groups) or len(self.frame)}
+        if len(sizes) > 1 or len(self.columns) != self.frame.shape[1]:
+            raise ValueError(f"{self.name}: rows and columns must be described one by one")
+
+    @property
+    def stub(self) -> tuple[str, ...]:
+        """Names of the levels of the row names."""
+        return tuple(str(name) for name in self.frame.index.names)
+
+    @property
+    def row_names(self) -> list[tuple[str, ...]]:
+        """Names of the rows, one text for each level."""
+        rows = [row if isinstance(row, tuple) else (row,) for row in self.frame.index]
+        return [tuple(str(part) for part in row) for row in rows]
+
+    @property
+    def group_of(self) -> tuple[str, ...]:
+        """The group of each row."""
+        return self.groups or ("",) * len(self.frame)
+
+    def cell(self, row: int, column: int) -> str:
+        """A value as it is printed: rounded; empty where there is none."""
+        value: Any = self.frame.iat[row, column]
+        if pd.isna(value):
+            return ""
+        digits = self.columns[column].digits
+        return str(value) if digits is None else f"{value:.{digits}f}"
+
+    @property
+    def place(self) -> str:
+        """Data set, images, protocol and seed of all rows, in one line."""
+        said = {name: list(dict.fromkeys(self.about[name])) for name in ABOUT}
+        images = ", ".join(each for each in said["n_images"] if each)
+        parts = {
+            "data set": ", ".join(each for each in said["dataset"] if each),
+            "images": images,
+            "protocol": ", ".join(each for each in said["protocol"] if each),
+            "seed": ", ".join(each for each in said["seed"] if each),
+        }
+        return "; ".join(f"{name} {value}" for name, value in parts.items() if value)
+
+
+def column_runs(columns: tuple[Column, ...]) -> list[tuple[str, int]]:
+    """Heads with the number of neighbouring columns below each."""
+    runs: list[tuple[str, int]] = []
+    for column in columns:
+        if runs and runs[-1][0] == column.head:
+            runs[-1] = (column.head, runs[-1][1] + 1)
+        else:
+            runs.append((column.head, 1))
+    return runs

@@ -1,0 +1,51 @@
+"""Accuracy over the budgets of one attack, with the area under the curve."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from robustbench_twicing.conditions import CLEAN
+
+from ..merging import Runs
+from ..sweeps import area_under_curve, budget_curves
+from .cells import Need, fill, sheet_of
+from .sheet import Column, Sheet
+
+
+def sweep_tables(runs: Runs, rows: pd.DataFrame) -> Iterator[Sheet]:
+    """One table for each attack.
+
+    Args:
+        runs: merged runs.
+        rows: of their `results`, of one data set and protocol.
+    """
+    curves = budget_curves(rows)
+    for attack in dict.fromkeys(curves["attack"]):
+        yield _sweep(runs, rows, curves[curves["attack"] == attack], str(attack))
+
+
+def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str) -> Sheet:
+    points = curve.drop_duplicates("eps_255").sort_values("eps_255")
+    conditions = rows.loc[points["entry"], "condition"]
+    budgets = [float(eps) for eps in points["eps_255"]]
+    names = [f"{eps:g}/255" if eps else CLEAN for eps in budgets]
+    needs = [
+        Need(
+            Column(f"{eps:g}/255" if eps else CLEAN, best="highest", metric="top1"), str(condition)
+        )
+        for eps, condition in zip(budgets, conditions, strict=True)
+    ]
+    own = rows[rows["label"].isin(list(curve["label"]))]
+    cells = fill(runs, own, needs)
+    areas = [area_under_curve(budgets, list(values)) for values in cells.frame.to_numpy()]
+    frame = pd.concat([cells.frame, pd.Series(areas, cells.frame.index)], axis=1)
+    area = Column(f"area {budgets[0]:g}-{budgets[-1]:g}", best="highest")
+    said = (
+        f"area: mean top-1 over budgets {budgets[0]:g} to {budgets[-1]:g} (x 255), by trapezoids "
+        "between the budgets shown; none where a budget is missing.",
+        *cells.notes,
+    )
+    entries = np.pad(cells.entries, ((0, 0), (0, 1)), constant_values=-1)
+    shown = cells._replace(frame=frame, entries=entries, columns=(*cells.columns, area), notes=said)
+    return sheet_of(f"sweep-{attack}", f"Top-1 accuracy under {attack}, percent", shown)
