@@ -31,10 +31,8 @@ def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str) -> 
     budgets = [float(eps) for eps in points["eps_255"]]
     names = [f"{eps:g}/255" if eps else CLEAN for eps in budgets]
     needs = [
-        Need(
-            Column(f"{eps:g}/255" if eps else CLEAN, best="highest", metric="top1"), str(condition)
-        )
-        for eps, condition in zip(budgets, conditions, strict=True)
+        Need(Column(name, best="highest", metric="top1"), str(condition))
+        for name, condition in zip(names, conditions, strict=True)
     ]
     own = rows[rows["label"].isin(list(curve["label"]))]
     cells = fill(runs, own, needs)
