@@ -21,11 +21,11 @@ def budget_curves(table: pd.DataFrame) -> pd.DataFrame:
         table: `results`, or some rows of them.
 
     Returns:
-        ``label, dataset, protocol, attack, eps_255, entry`` (the index of the row in ``table``),
+        ``label, dataset, protocol, attack, eps_255, entry`` (the position of the row in ``table``),
         ``status`` and the accuracies, sorted by budget within a sweep. Where a sweep has a budget 0
         of its own, the clean row is left out.
     """
-    rows = table.assign(entry=table.index)
+    rows = table.assign(entry=np.arange(len(table)))
     attacked = rows[rows["condition"].str.contains("@", regex=False)]
     clean = rows[rows["attack"] == CLEAN]
     sweeps = attacked[SWEEP].drop_duplicates()

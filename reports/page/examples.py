@@ -153,7 +153,8 @@ def spread(values: Sequence[int], most: int) -> list[int]:
 def _files(entry: Entry) -> Files:
     found: dict[int, Path] = {}
     for folder in entry.folders:
-        found |= AdversarialStore(folder / FOLDER).kept(entry.key)
+        place = (entry.evaluation.label, entry.evaluation.dataset["name"], *entry.key[2:])
+        found |= AdversarialStore(folder / FOLDER).kept(place)
     return found
 
 

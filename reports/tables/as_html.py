@@ -38,4 +38,4 @@ def _template() -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template("table.html")
+    return environment.get_template("table.html.j2")

@@ -90,12 +90,20 @@ def fill(runs: Runs, rows: pd.DataFrame, needs: Sequence[Need]) -> Cells:
     )
 
 
-def sheet_of(name: str, title: str, cells: Cells) -> Sheet:
-    """A table of these cells, named after what it is and what it is of."""
+def sheet_of(name: str, title: str, cells: Cells, *, place: str | None = None) -> Sheet:
+    """A table of these cells, named after what it is and what it is of.
+
+    Args:
+        name: what it is.
+        title: one line.
+        cells: of one data set and protocol, unless ``place`` says what they are of.
+        place: what it is of.
+    """
     places = [next(filter(None, cells.about[part]), "") for part in ABOUT[:2]]
+    places = places if place is None else [place]
     frame = cells.frame.set_axis(pd.RangeIndex(cells.frame.shape[1]), axis=1)
     return Sheet(
-        folder_name("-".join([name, *(place for place in places if place)])),
+        folder_name("-".join([name, *filter(None, places)])),
         title,
         frame,
         cells.columns,

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from typing import NamedTuple
 
 import pandas as pd
 
 from robustbench_twicing.conditions import CLEAN, condition_id
 
+from ..corruption_error import Baseline
 from ..merging import Runs
 from .cells import Need, blocks, fill, sheet_of
 from .placements import layers_table
@@ -23,36 +25,47 @@ PAPER_BUDGETS: Budgets = {
 """Under which table 1 of the paper was made, in normalised units."""
 
 
-def table1(runs: Runs, rows: pd.DataFrame, budgets: Budgets) -> Iterator[Sheet]:
+class Choices(NamedTuple):
+    """What may be chosen in a preset.
+
+    Attributes:
+        budgets: of each attack in ``table1`` and ``layers``.
+        baseline: the normaliser of corruption errors, AlexNet unless given.
+    """
+
+    budgets: Budgets = PAPER_BUDGETS
+    baseline: Baseline | None = None
+
+
+def table1(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
     """Clean, PGD, FGSM and SPSA; top-1 and top-5."""
     title = "Accuracy on clean and attacked images, percent"
-    yield sheet_of("table1", title, fill(runs, rows, attack_needs(budgets)))
+    yield sheet_of("table1", title, fill(runs, rows, attack_needs(choices.budgets)))
 
 
-def featscale(runs: Runs, rows: pd.DataFrame, budgets: Budgets) -> Iterator[Sheet]:
+def featscale(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
     """Clean top-1 and top-5."""
-    del budgets
+    del choices
     yield sheet_of("featscale", "Accuracy on clean images, percent", fill(runs, rows, _both(CLEAN)))
 
 
-def layers(runs: Runs, rows: pd.DataFrame, budgets: Budgets) -> Iterator[Sheet]:
+def layers(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
     """As `table1`, for plain models and the placements of twicing layers."""
-    yield from layers_table(runs, rows, attack_needs(budgets))
+    yield from layers_table(runs, rows, attack_needs(choices.budgets))
 
 
-def sweeps(runs: Runs, rows: pd.DataFrame, budgets: Budgets) -> Iterator[Sheet]:
+def sweeps(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
     """Top-1 over the budgets of each attack, and the area under that curve."""
-    del budgets
+    del choices
     yield from sweep_tables(runs, rows)
 
 
-def table2(runs: Runs, rows: pd.DataFrame, budgets: Budgets) -> Iterator[Sheet]:
+def table2(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
     """Top-1 on ImageNet-R and -A, mCE and the mean CE of the four extra corruptions."""
-    del budgets
-    yield from shifts_table(runs, rows)
+    yield from shifts_table(runs, rows, choices.baseline)
 
 
-Preset = Callable[[Runs, pd.DataFrame, Budgets], Iterator[Sheet]]
+Preset = Callable[[Runs, pd.DataFrame, Choices], Iterator[Sheet]]
 PRESETS: dict[str, tuple[Preset, tuple[str, ...]]] = {
     "table1": (table1, ("dataset", "protocol")),
     "table2": (table2, ("protocol",)),
@@ -64,7 +77,7 @@ PRESETS: dict[str, tuple[Preset, tuple[str, ...]]] = {
 
 
 def preset_tables(
-    name: str, runs: Runs, table: pd.DataFrame, budgets: Budgets = PAPER_BUDGETS
+    name: str, runs: Runs, table: pd.DataFrame, choices: Choices | None = None
 ) -> list[Sheet]:
     """The tables of a preset, one or several for each data set and protocol.
 
@@ -72,13 +85,14 @@ def preset_tables(
         name: of `PRESETS`.
         runs: merged runs.
         table: their `results`.
-        budgets: of each attack in ``table1`` and ``layers``.
+        choices: see `Choices`.
 
     Raises:
         UserError: a column would mix what cannot be compared.
     """
     make, by = PRESETS[name]
-    return [sheet for rows in blocks(table, by) for sheet in make(runs, rows, budgets)]
+    chosen = choices or Choices()
+    return [sheet for rows in blocks(table, by) for sheet in make(runs, rows, chosen)]
 
 
 def attack_needs(budgets: Budgets) -> list[Need]:

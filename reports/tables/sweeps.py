@@ -27,7 +27,7 @@ def sweep_tables(runs: Runs, rows: pd.DataFrame) -> Iterator[Sheet]:
 
 def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str) -> Sheet:
     points = curve.drop_duplicates("eps_255").sort_values("eps_255")
-    conditions = rows.loc[points["entry"], "condition"]
+    conditions = rows["condition"].iloc[points["entry"]]
     budgets = [float(eps) for eps in points["eps_255"]]
     names = [f"{eps:g}/255" if eps else CLEAN for eps in budgets]
     needs = [
