@@ -7,7 +7,7 @@ from .noise import noise
 from .pgd import pgd
 from .pgd_any import pgd_any
 from .spec import AttackSpec
-from .spsa import spsa
+from .spsa import spsa, spsa_any
 from .table import ATTACKS
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "pgd",
     "pgd_any",
     "spsa",
+    "spsa_any",
 ]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import torch
@@ -92,6 +93,10 @@ def spsa(
                 moved.copy_(kept.where(fooled.view(-1, 1, 1, 1), moved))
         low, high = ball(x, eps, threat, std_of(model))
         return (x + space.unit * moved).clamp(low, high)
+
+
+spsa_any = partial(spsa, early_exit=True)
+"""`spsa` that leaves an image alone once it is fooled: "right at every step", another number."""
 
 
 class _Space(NamedTuple):
@@ -210,8 +215,9 @@ def spsa_sweep(
     *,
     threat: ThreatModel,
     settings: Mapping[str, Any],
+    early_exit: bool = False,
 ) -> Iterator[Tensor]:
-    """SPSA at every budget, each with random streams of its own."""
+    """SPSA at every budget, each with random streams of its own, the same with and without exit."""
     for eps in budgets:
         yield spsa(
             batch.model,
@@ -219,6 +225,7 @@ def spsa_sweep(
             batch.target(threat),
             eps=float(eps),
             threat=replace(threat, label="true"),  # the target is known already
+            early_exit=early_exit,
             generator=batch.generators("spsa", settings, eps),
             **settings,
         )

@@ -1,5 +1,7 @@
 """The table of own attacks: what each is, what it costs, and its constants."""
 
+from dataclasses import replace
+from functools import partial
 from typing import get_args
 
 from robustbench_twicing.registry import Registry
@@ -47,7 +49,7 @@ ATTACKS["pgd-any"] = AttackSpec(
         "are right at every iterate, a lower number than pgd's last iterate.",
     ),
 )
-ATTACKS["spsa"] = AttackSpec(
+ATTACKS["spsa"] = SPSA = AttackSpec(
     "spsa",
     spsa_sweep,
     knowledge="black box, logits",
@@ -62,6 +64,16 @@ ATTACKS["spsa"] = AttackSpec(
     },
     choices={"estimate_at": get_args(EstimateAt)},
     under={"paper": {"estimate_at": "twice-the-image"}},
+)
+ATTACKS["spsa-any"] = replace(
+    SPSA,
+    name="spsa-any",
+    sweep=partial(spsa_sweep, early_exit=True),
+    passes=lambda settings: ((2 * settings["samples"] + 1) * settings["steps"], 0),
+    notes=(
+        "spsa-any leaves an image alone at the first step that fools the model: its accuracy is of "
+        "images that are right at every step, a lower number than spsa's last iterate.",
+    ),
 )
 ATTACKS["noise"] = AttackSpec(
     "noise",

@@ -97,7 +97,7 @@ def _weaker_than_fgsm(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
 
 
 def _weaker_than_black_box(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
-    if one.is_white_box() and _beaten(one, others, lambda attack: attack == "spsa"):
+    if one.is_white_box() and _beaten(one, others, lambda attack: attack in ("spsa", "spsa-any")):
         yield "black-box-beats-white-box"
 
 

@@ -16,7 +16,7 @@ MOST_NAMES = 6
 """Models that are gone through one by one."""
 HEADLINE = {"pixel": 1.0, "normalized": 4.0}
 """Budget x 255 by space, whose result is a headline: the nearest that was run."""
-BLACK_BOX = ("spsa", "square", "autoattack")
+BLACK_BOX = ("spsa", "spsa-any", "square", "autoattack")
 
 
 def what_was_run(table: pd.DataFrame) -> Iterator[str]:

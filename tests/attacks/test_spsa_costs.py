@@ -14,7 +14,7 @@ from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.threat import PIXEL, ThreatModel
 from tests import tiny
-from tests.tiny import convnet
+from tests.tiny import convnet, noise, run
 
 from .spsa_inputs import EPS, THREATS, generators, images, linear
 
@@ -118,3 +118,21 @@ def test_a_sweep_is_each_budget_alone_with_streams_of_its_own(threat: ThreatMode
             model, x, y, eps=float(eps), threat=threat, steps=3, samples=4, generator=streams
         )
         assert torch.equal(found, alone)
+
+
+@pytest.mark.parametrize("protocol", ["pixel", "paper"])
+def test_spsa_any_is_right_only_where_spsa_is_and_an_image_stays_as_it_was_when_first_fooled(
+    protocol: str, tmp_path: Path
+) -> None:
+    """Both follow the same path until an image is fooled."""
+    small = {"steps": 6, "samples": 4}
+    conditions = [
+        ATTACKS[name].condition(Fraction(32, 255), protocol, small) for name in ("spsa", "spsa-any")
+    ]
+    done = run(convnet(), noise(40), conditions, tmp_path / "run", batch_size=40)
+    rows = done.records().set_index("condition")
+    last, any_step = (rows.loc[each.id]["rank"].to_numpy() == 0 for each in conditions)
+    assert (last | ~any_step).all()
+    unfooled = rows.loc[conditions[1].id]["loss"].to_numpy()[any_step]
+    assert unfooled.tolist() == rows.loc[conditions[0].id]["loss"].to_numpy()[any_step].tolist()
+    assert 0 < any_step.sum() < 40
