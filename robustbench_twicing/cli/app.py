@@ -8,7 +8,20 @@ from rich.console import Console
 
 from .. import __version__
 from ..errors import UserError
-from . import attacks, corrupt, data, demo, efficiency, eval, inspect, models, plan, report, verify
+from . import (
+    attacks,
+    corrupt,
+    data,
+    demo,
+    efficiency,
+    eval,
+    inspect,
+    models,
+    plan,
+    report,
+    train,
+    verify,
+)
 from .status import DONE, INCOMPLETE, MISTAKE, UNKNOWN
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -48,7 +61,8 @@ def _show_version(wanted: bool) -> None:
 
 
 COMMANDS = (
-    *(demo, eval, plan, report, verify, inspect, data, corrupt, models, attacks, efficiency),
+    *(demo, eval, plan, report, verify, inspect, data, corrupt, train, models, attacks),
+    efficiency,
 )
 
 

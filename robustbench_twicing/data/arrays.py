@@ -43,7 +43,11 @@ class ArrayImages:
         image = self._rgb(index)
         if image.shape[:2] == (preprocessing.crop, preprocessing.crop):
             return image
-        return preprocessing.pixels(Image.fromarray(image))
+        return preprocessing.pixels(self.picture(index))
+
+    def picture(self, index: int) -> Image.Image:
+        """Row ``index`` as an RGB image; grey is repeated three times."""
+        return Image.fromarray(self._rgb(index))
 
     def signature(self, index: int) -> str:
         """SHA-256 over shape and pixels."""

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from ..preprocessing import Preprocessing
 from .label_space import LabelSpace
@@ -30,6 +31,10 @@ class Images(Protocol):
         """Image ``index`` as uint8 (crop, crop, 3)."""
         ...
 
+    def picture(self, index: int) -> Image.Image:
+        """Image ``index`` in RGB at its own size, as training augments it."""
+        ...
+
     def signature(self, index: int) -> str:
         """What the fingerprint says of image ``index``'s content."""
         ...
@@ -44,7 +49,7 @@ class Dataset:
     """Labelled images in a fixed order.
 
     Attributes:
-        name: what reports call it: the folder's or file's name, or ``samples:imagenet``.
+        name: what reports call it: the folder's or file's name, ``samples:imagenet``, ....
         ids: unique names, posix paths relative to the root for files; their order never depends
             on the order in which the system lists a folder.
         labels: class index of every image.

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from PIL import Image
+
 from ..preprocessing import Preprocessing
 from .class_folders import Labelled
 from .dataset import Dataset, Pixels
@@ -25,6 +27,10 @@ class FileImages:
 
     def pixels(self, index: int, preprocessing: Preprocessing) -> Pixels:
         """Decode file ``index``, resize and crop: uint8 (crop, crop, 3)."""
+        return preprocessing.pixels(self.picture(index))
+
+    def picture(self, index: int) -> Image.Image:
+        """Decode file ``index`` and take its border off."""
         image = read_rgb(self.found[index].path)
         if self.border:
             box = (self.border, self.border, image.width - self.border, image.height - self.border)
@@ -32,7 +38,7 @@ class FileImages:
                 size = f"is {image.width} x {image.height} pixels, nothing but border"
                 raise BadImageError(self.found[index].path, size)
             image = image.crop(box)
-        return preprocessing.pixels(image)
+        return image
 
     def signature(self, index: int) -> str:
         """The file's size in bytes."""

@@ -1,4 +1,4 @@
-"""One door to all data: a folder, a known test set, an array file, or foolbox's samples."""
+"""One door to all data: a folder, a known test set, an array file, Fashion-MNIST, or samples."""
 
 import os
 from dataclasses import replace
@@ -10,6 +10,7 @@ from .arrays import open_arrays
 from .class_folders import label_by_folder
 from .class_list import OwnClasses, read_classes
 from .dataset import Dataset
+from .fashion_mnist import CUT, is_fashion_mnist, open_fashion_mnist
 from .files import files_dataset
 from .known_contents import plain_remark
 from .known_opening import open_known
@@ -20,7 +21,7 @@ from .samples import SAMPLES, open_samples
 from .scanning import check_has_images, count, scan
 
 ARRAY_ENDINGS = (".npz", ".npy")
-RIGHT_FORM = f"right are a folder of images, an array file (.npz, .npy) or {SAMPLES}"
+RIGHT_FORM = f"right are a folder of images, an array file (.npz, .npy), {SAMPLES} or {CUT}"
 StrPath = str | os.PathLike[str]
 
 
@@ -61,8 +62,9 @@ def open_dataset(
 
     Args:
         spec: a folder; ``NAME=DIR``; ``.npz`` with ``images`` and ``labels``; ``.npy`` with images,
-            and ``labels`` another; a folder of ``images.npy`` and ``labels.npy``; or
-            ``samples:imagenet``.
+            and ``labels`` another; a folder of ``images.npy`` and ``labels.npy``;
+            ``samples:imagenet``; ``fashion-mnist:test1000``, ``fashion-mnist:DIR`` (its test split)
+            or ``fashion-mnist-train:DIR``.
         labels: label file: CSV (file, wnid or index) or lines of a name and a label.
         classes: own classes: a text file, one folder name a line, or JSON name -> index.
         limit: keep this many images, spread over the classes (see `limit_dataset`).
@@ -91,9 +93,11 @@ def _open(spec: str, labels: Path | None, classes: OwnClasses | None) -> Dataset
     if spec.startswith("samples:"):
         if spec != SAMPLES:
             raise UserError(f"no samples are called {spec!r}; there is {SAMPLES}")
-        if labels is not None or classes is not None:
-            raise UserError(f"{SAMPLES} has labels of its own; leave --labels and --classes out")
+        _refuse_labels(SAMPLES, labels, classes)
         return open_samples()
+    if is_fashion_mnist(spec):
+        _refuse_labels("fashion-mnist", labels, classes)
+        return open_fashion_mnist(spec)
     path = _absolute(spec)
     if path.is_dir():
         return _open_folder(path, labels, classes)
@@ -102,6 +106,11 @@ def _open(spec: str, labels: Path | None, classes: OwnClasses | None) -> Dataset
     if path.suffix.lower() not in ARRAY_ENDINGS:
         raise UserError(f"{path} is a single file; {RIGHT_FORM}{_unpack(path)}")
     return open_arrays(path, labels, classes)
+
+
+def _refuse_labels(name: str, labels: Path | None, classes: OwnClasses | None) -> None:
+    if labels is not None or classes is not None:
+        raise UserError(f"{name} has labels of its own; leave --labels and --classes out")
 
 
 def _open_folder(root: Path, labels: Path | None, classes: OwnClasses | None) -> Dataset:

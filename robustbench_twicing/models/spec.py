@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..preprocessing import Preprocessing
+from .placement import format_placement
 
 
 @dataclass(frozen=True)
@@ -32,3 +33,13 @@ class ModelSpec:
     def twicing(self) -> bool:
         """Whether some layers average twice, so that a layer placement makes sense."""
         return "twicing" in self.family or bool(self.sizes.get("twicing"))
+
+    @property
+    def placed_name(self) -> str:
+        """The name with its layer placement written out, all layers too: ``...twicing[1-12]``.
+
+        A file that is called so says which layers are twicing; a bare name leaves that open.
+        """
+        if not self.twicing or "[" in self.name:
+            return self.name
+        return self.name + format_placement(range(self.sizes["depth"]))

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from ..registry import Registry
 from .deit_names import deit_specs
 from .fan_names import fan_specs
+from .fmnist_names import fmnist_specs
 from .spec import ModelSpec
 
 MODELS: Registry[ModelSpec] = Registry("model")
@@ -27,7 +28,7 @@ def list_models(pattern: str | None = None) -> list[str]:
     return [name for name in names if fnmatchcase(name, pattern)]
 
 
-for _spec in (*deit_specs(), *fan_specs()):
+for _spec in (*deit_specs(), *fan_specs(), *fmnist_specs()):
     MODELS[_spec.name] = _spec
     for _alias in _spec.aliases:
         ALIASES[_alias] = _spec.name

@@ -53,10 +53,13 @@ class FanBlock(nn.Module):
         )
         self.gamma1 = nn.Parameter(torch.ones(width))
         self.gamma2 = nn.Parameter(torch.ones(width))
+        # For training: stochastic depth takes their places, and it does nothing in eval mode.
+        self.drop_path1: nn.Module = nn.Identity()
+        self.drop_path2: nn.Module = nn.Identity()
         self.downsample = Downsample(width, width_after) if width_after != width else None
 
     def forward(self, x: Tensor, grid: Grid) -> tuple[Tensor, Grid]:
         """Tokens (B, N, C) and their grid to the same of the next block."""
-        x = x + self.gamma1 * self.attn(self.norm1(x))
-        x = x + self.gamma2 * self.mlp(self.norm2(x), grid)
+        x = x + self.drop_path1(self.gamma1 * self.attn(self.norm1(x)))
+        x = x + self.drop_path2(self.gamma2 * self.mlp(self.norm2(x), grid))
         return (x, grid) if self.downsample is None else self.downsample(x, grid)

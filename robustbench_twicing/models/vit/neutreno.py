@@ -38,8 +38,8 @@ class NeutrenoBlock(Block):
     ) -> tuple[Tensor, Tensor]:
         """Tokens (B, N, C) and v0 (None in the first block) to tokens and v0 (B, h, N, C/h)."""
         y, v = self.attn(self.norm1(x), v0)
-        x = x + y
-        x = x + self.mlp(self.norm2(x))
+        x = x + self.drop_path1(y)
+        x = x + self.drop_path2(self.mlp(self.norm2(x)))
         return x, v if v0 is None else v0
 
 

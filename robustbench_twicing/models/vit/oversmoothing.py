@@ -28,8 +28,8 @@ class FeatScaleBlock(Block):
         refuse_masks(attn_mask, is_causal)
         a: Tensor = self.attn(self.norm1(x))
         mean = a.mean(dim=1, keepdim=True)
-        x = x + a + 2 * (self.lamb1 * mean + self.lamb2 * (a - mean))
-        mixed: Tensor = x + self.mlp(self.norm2(x))
+        x = x + self.drop_path1(a + 2 * (self.lamb1 * mean + self.lamb2 * (a - mean)))
+        mixed: Tensor = x + self.drop_path2(self.mlp(self.norm2(x)))
         return mixed
 
 

@@ -1,0 +1,104 @@
+"""The folder of a training: settings, log, the state to go on from, the finished weights."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..checkpoints import read_checkpoint
+from ..errors import UserError
+from ..records.atomic import is_left_over, write_atomically
+from ..records.manifest import first_difference
+
+SETTINGS, LOG, STATE, WEIGHTS = "train.json", "log.jsonl", "last.pth", "model.safetensors"
+
+
+class TrainingFolder:
+    """Reads and writes one folder; every file but the log is replaced as a whole.
+
+    Args:
+        path: made if it is not there.
+        settings: plain values that decide the result; a folder with others is refused.
+        environment: plain values about this process.
+
+    Raises:
+        UserError: the folder holds something else, or a training with other settings.
+    """
+
+    def __init__(
+        self, path: Path, settings: Mapping[str, Any], environment: Mapping[str, Any]
+    ) -> None:
+        self.path = path
+        told = path / SETTINGS
+        if told.is_file():
+            self._check(told, settings)
+            return
+        if path.exists() and not (path.is_dir() and all(map(is_left_over, path.iterdir()))):
+            raise UserError(f"{path} is not empty and not a training; use another --out")
+        content = {"settings": settings, "environment": environment}
+        _write_text(told, json.dumps(content, indent=2))
+
+    @property
+    def weights(self) -> Path:
+        """The finished weights."""
+        return self.path / WEIGHTS
+
+    def _check(self, told: Path, settings: Mapping[str, Any]) -> None:
+        try:
+            before = json.loads(told.read_bytes())["settings"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{told} is damaged ({error}); use another --out") from error
+        found = first_difference(before, json.loads(json.dumps(settings)))
+        if found:
+            raise UserError(
+                f"{self.path} holds a training with other settings ({found}); use another --out"
+            )
+
+    def read_state(self) -> dict[str, Any] | None:
+        """What `write_state` wrote last; None before the first time."""
+        path = self.path / STATE
+        if not path.exists():
+            return None
+        state = read_checkpoint(path).content
+        if not isinstance(state, dict) or "optimizer" not in state:
+            raise UserError(f"{path} is not the state of a training; use another --out")
+        return state
+
+    def write_state(self, state: Mapping[str, Any]) -> None:
+        """Replace the state that a continued training starts from."""
+        write_atomically(self.path / STATE, lambda path: torch.save(dict(state), path))
+
+    def rewrite_log(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        """Drop what was logged after the last state."""
+        _write_text(self.path / LOG, "".join(json.dumps(line) + "\n" for line in lines), end="")
+
+    def log(self, line: Mapping[str, Any]) -> None:
+        """Add a line."""
+        with (self.path / LOG).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+    def write_weights(
+        self, state_dict: Mapping[str, torch.Tensor], metadata: Mapping[str, str]
+    ) -> None:
+        """Write the finished weights, with what there is to know of them."""
+        from safetensors.torch import save_file
+
+        tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in state_dict.items()}
+
+        def write(path: Path) -> None:
+            path.touch()  # for the permissions; safetensors alone would keep others from reading
+            mode = path.stat().st_mode
+            save_file(tensors, path, metadata=dict(metadata))
+            path.chmod(mode)
+
+        write_atomically(self.weights, write)
+
+
+def _write_text(path: Path, text: str, *, end: str = "\n") -> None:
+    write_atomically(path, lambda temporary: _write(temporary, text + end))
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
