@@ -39,7 +39,7 @@ class ModelRecord:
     Attributes:
         model: canonical printed name, with layer placement.
         family: ``deit``, ``twicing``, ..., ``timm`` or ``user``.
-        checkpoint: path as given, ``pretrained``, ``random:SEED`` or ``user code``.
+        checkpoint: path as given, ``pretrained``, ``bundled``, ``random:SEED`` or ``user code``.
         checkpoint_sha256: hash of the file; empty where there is none.
         weights: ``plain`` or ``ema``; empty where that does not apply.
         weights_sha256: hash of the tensors that were loaded.

@@ -50,7 +50,7 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
     Args:
         name: of the table, ``timm:NAME`` or timm's, ``path/file.py:function``, ``module:function``.
         checkpoint: a file; a folder with one, or with an index of shards; ``pretrained``;
-            ``random:SEED``. A user's code may do without.
+            ``bundled``; ``random:SEED``. A user's code may do without.
         weights: ``plain``, ``ema``, or ``auto``: plain, and EMA only where there is no other.
         device: ``cpu``, ``cuda``, ``cuda:N``, or ``auto``.
         num_classes: for a network trained on data of one's own.

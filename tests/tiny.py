@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import torch
 from numpy.typing import NDArray
+from PIL import Image
 from torch import Tensor, nn
 
 from attacks import ATTACKS
@@ -87,6 +88,10 @@ class MemoryImages:
             raise BadImageError(f"/photos/{index}.png", "it is damaged")
         pixels: NDArray[np.uint8] = self.arrays[index]
         return pixels
+
+    def picture(self, index: int) -> Image.Image:
+        """Image ``index`` as Pillow has it."""
+        return Image.fromarray(self.pixels(index, PREPROCESSING))
 
     def signature(self, index: int) -> str:
         """Hash of the pixels."""

@@ -49,7 +49,8 @@ def check_declared(
 
     Args:
         content: what the file holds.
-        asked: the model asked for; its layer placement is not compared, since no file has it.
+        asked: the model asked for; its layer placement is compared where the file names one, which
+            the files of other training scripts do not.
         override: go on in spite of a contradiction.
         source: what errors call the file.
 
@@ -67,7 +68,7 @@ def check_declared(
         except UserError:
             notes.append(f"The file names its architecture {name!r} ({where}), unknown here.")
             continue
-        if _same(declared, asked):
+        if _same(declared, asked, placed="[" in name):
             continue
         if not override:
             raise UserError(
@@ -79,9 +80,11 @@ def check_declared(
     return tuple(dict.fromkeys(notes)), flags
 
 
-def _same(declared: ModelSpec, asked: ModelSpec) -> bool:
-    if declared.name.split("[")[0] == asked.name.split("[")[0]:
+def _same(declared: ModelSpec, asked: ModelSpec, *, placed: bool) -> bool:
+    if declared.name == asked.name:
         return True
+    if declared.name.split("[")[0] == asked.name.split("[")[0]:
+        return not placed
     theirs = (declared.timm_name or "").split(".")[0]
     return asked.family == "timm" and theirs == (asked.timm_name or "").split(".")[0]
 

@@ -1,7 +1,7 @@
-"""The three ways to give a network its weights: a file, timm's published ones, a random seed."""
+"""The ways to give a network its weights: a file, published or bundled ones, a random seed."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -9,6 +9,7 @@ from torch import nn
 
 from ..errors import UserError
 from ..models import ModelSpec
+from ..zoo import bundled_file
 from .declared import check_declared, declared_architectures, training_facts
 from .finding import Choice, find_weights
 from .hashing import file_sha256, weights_sha256
@@ -17,9 +18,10 @@ from .reading import read_checkpoint
 from .strict import load_into
 
 WAYS = (
-    "give the path of a checkpoint, pretrained (timm's weights) or random:SEED (an untrained net)"
+    "give the path of a checkpoint, pretrained (timm's weights), bundled (of the fmnist_ models) "
+    "or random:SEED (an untrained net)"
 )
-PRETRAINED, RANDOM = "pretrained", "random:"
+PRETRAINED, BUNDLED, RANDOM = "pretrained", "bundled", "random:"
 LARGEST_SEED = 2**63
 TWINS = ("deit", "neutreno", "twicing", "fan", "fan_twicing", "fan_hybrid")
 """Families whose files cannot be told apart from another one's."""
@@ -52,7 +54,7 @@ def give_weights(
 
     Args:
         build: makes the network; called once, with torch's global generator set aside.
-        checkpoint: a path, ``pretrained`` or ``random:SEED``.
+        checkpoint: a path, ``pretrained``, ``bundled`` or ``random:SEED``.
         asked: the model's name, for errors.
         spec: the model of the table or of timm; None for a user's own network.
         weights: see `find_weights`.
@@ -63,7 +65,7 @@ def give_weights(
     """
     if checkpoint is None:
         raise UserError(f"no checkpoint was given for {asked}, and none is implied; {WAYS}")
-    named = checkpoint == PRETRAINED or checkpoint.startswith(RANDOM)
+    named = checkpoint in (PRETRAINED, BUNDLED) or checkpoint.startswith(RANDOM)
     if named and weights == "ema":
         raise UserError(f"{checkpoint} weights of {asked} have no EMA; leave --weights out")
     if checkpoint.startswith(RANDOM) or checkpoint == RANDOM.rstrip(":"):
@@ -72,6 +74,8 @@ def give_weights(
         network = build()
     if checkpoint == PRETRAINED:
         return _pretrained(network, asked, spec)
+    if checkpoint == BUNDLED:
+        return _bundled(network, asked, spec)
     return _from_file(network, checkpoint, asked, spec, weights, arch_override)
 
 
@@ -115,6 +119,19 @@ def _pretrained(network: nn.Module, asked: str, spec: ModelSpec | None) -> Given
         weights_sha256=loaded.sha256,
         notes=(f"The weights are those that timm publishes for {spec.timm_name}.", *loaded.notes),
     )
+
+
+def _bundled(network: nn.Module, asked: str, spec: ModelSpec | None) -> Given:
+    if spec is None:
+        raise UserError(f"bundled weights are for the zoo; {asked} is your own code and has none")
+    path = str(bundled_file(spec.name))
+    given = _from_file(network, path, asked, spec, "auto", False)
+    facts = given.details
+    note = (
+        f"The weights come with the package: recipe {facts['recipe']}, seed {facts['seed']}, "
+        f"{facts['accuracy']} right on {facts['accuracy_data']}."
+    )
+    return replace(given, checkpoint=BUNDLED, notes=(note, *given.notes))
 
 
 def _from_file(

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import UserError
 from .hashing import file_sha256
 from .identify import Container, identify
-from .safetensors_files import INDEX_NAMES, read_index, read_safetensors
+from .safetensors_files import INDEX_NAMES, read_index, read_metadata, read_safetensors
 from .torch_legacy import read_torch_legacy
 from .torch_pickle import refuse_pickle
 from .torch_zip import read_torch_zip
@@ -29,7 +29,8 @@ class Checkpoint:
     Attributes:
         path: the file (or index) that was read.
         container: its format.
-        content: whatever was saved: a state dict, or a dict around one.
+        content: whatever was saved: a state dict, or a dict around one. A safetensors file with
+            metadata is a dict of these around ``state_dict``.
         sha256: hash of the file; of an index, over its own and its shards' hashes.
     """
 
@@ -54,7 +55,10 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     container = identify(path)
     if container == "index":
         return _read_shards(path)
-    return Checkpoint(path, container, _read(path, container), file_sha256(path))
+    content = _read(path, container)
+    if container == "safetensors" and (told := read_metadata(path)):
+        content = {**told, "state_dict": content}
+    return Checkpoint(path, container, content, file_sha256(path))
 
 
 def expand_checkpoints(path: str | Path) -> list[Path]:

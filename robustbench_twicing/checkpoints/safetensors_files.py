@@ -30,6 +30,19 @@ def read_safetensors(path: Path) -> dict[str, Tensor]:
         ) from error
 
 
+def read_metadata(path: Path) -> dict[str, str]:
+    """What a safetensors file says beside its tensors; empty where it only names a framework.
+
+    Args:
+        path: a file that `read_safetensors` can read.
+    """
+    from safetensors import safe_open
+
+    with safe_open(path, "pt") as file:
+        told = file.metadata() or {}
+    return {key: text for key, text in sorted(told.items()) if key != "format"}
+
+
 def read_index(path: Path) -> dict[str, tuple[str, ...]]:
     """Shard files and the keys that an index expects in each.
 

@@ -59,12 +59,25 @@ def _matching(pattern: str | None) -> set[str]:
 def _named(specs: list[ModelSpec]) -> Table:
     from rich.table import Column, Table
 
-    table = Table(Column("model", no_wrap=True), "family", "also called", "input", "source")
+    columns = ("family", "also called", "input", "weights", "source")
+    table = Table(Column("model", no_wrap=True), *columns)
     for spec in specs:
         crop, resize = spec.preprocessing.crop, spec.preprocessing.resize
         pixels = f"{resize} -> {crop}" if resize != crop else f"{crop}"
-        table.add_row(spec.name, spec.family, ", ".join(spec.aliases), pixels, spec.source)
+        also = ", ".join(spec.aliases)
+        table.add_row(spec.name, spec.family, also, pixels, _weights(spec), spec.source)
     return table
+
+
+def _weights(spec: ModelSpec) -> str:
+    """What --checkpoint can be beside a file."""
+    from ..zoo import ZOO
+
+    placed = [name for name in ZOO if name.split("[")[0] == spec.name.split("[")[0]]
+    if spec.name in ZOO:
+        others = "".join(f", {name[len(spec.name) :]}" for name in placed if name != spec.name)
+        return f"bundled{others}"
+    return "pretrained" if spec.timm_name else ""
 
 
 def _counted(specs: list[ModelSpec]) -> Table:

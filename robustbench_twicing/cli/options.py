@@ -30,7 +30,7 @@ class EvalOptions:
     ] = field(default_factory=list)
     checkpoint: Annotated[
         str | None,
-        _opt("--checkpoint", help="FILE, pretrained, or random:SEED.", panel=WHAT),
+        _opt("--checkpoint", help="FILE, pretrained, bundled, or random:SEED.", panel=WHAT),
     ] = None
     weights: Annotated[
         str, _opt("--weights", help="Which weights of the file: auto, plain, ema.", panel=WHAT)
@@ -40,7 +40,11 @@ class EvalOptions:
     ] = field(default_factory=list)
     data: Annotated[
         str | None,
-        _opt("--data", help="Image folder, .npz file, or samples:imagenet.", panel=WHAT),
+        _opt(
+            "--data",
+            help="Image folder, .npz file, samples:imagenet, or fashion-mnist:test1000.",
+            panel=WHAT,
+        ),
     ] = None
     labels: Annotated[
         str | None, _opt("--labels", help="Labels of a flat folder: CSV or text.", panel=WHAT)

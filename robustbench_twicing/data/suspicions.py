@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from .dataset import Dataset
+from .fashion_mnist import is_fashion_mnist
 from .files import FileImages
 from .scanning import Found, count, name_some
 from .survey import Survey
@@ -39,7 +40,7 @@ def suspicions(dataset: Dataset, survey: Survey, root: Path | None = None) -> tu
     found = dataset.images.found if isinstance(dataset.images, FileImages) else ()
     sentences = [
         *_counted_from_one(dataset),
-        *_sizes(survey),
+        *_sizes(dataset, survey),
         *_corruption(found, folder),
         *_training(found, folder),
         *_twins(found),
@@ -63,8 +64,8 @@ def _counted_from_one(dataset: Dataset) -> Iterator[str]:
         )
 
 
-def _sizes(survey: Survey) -> Iterator[str]:
-    if not survey.sizes:
+def _sizes(dataset: Dataset, survey: Survey) -> Iterator[str]:
+    if not survey.sizes or is_fashion_mnist(dataset.name):
         return
     longest = max(max(size) for size in survey.sizes)
     if longest <= TINY:

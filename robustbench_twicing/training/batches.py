@@ -55,16 +55,15 @@ class EpochBatches(TorchDataset["Batch | str"]):
         self.mixup = make_mixup(recipe, num_classes) if recipe.mixes else None
         generator = torch.Generator().manual_seed(derive_seed(seed, "order", epoch))
         order = torch.randperm(len(data), generator=generator).repeat_interleave(recipe.repeats)
-        # As in DeiT, an epoch with repeats is no longer; the last images that fill no batch rest.
-        self.steps = list(order[: len(data)].split(recipe.batch_size))[
-            : len(data) // recipe.batch_size
-        ]
+        # As in DeiT, repeats make no epoch longer. What fills no batch at the end is left out.
+        steps = len(data) // recipe.batch_size
+        self.order = order[: steps * recipe.batch_size].view(steps, recipe.batch_size)
 
     def __len__(self) -> int:
-        return len(self.steps)
+        return len(self.order)
 
     def __getitem__(self, step: int) -> Batch | str:
-        indices = self.steps[step].tolist()
+        indices = self.order[step].tolist()
         with seeded(derive_seed(self.seed, "batch", self.epoch, step)):
             try:
                 pictures = [self.data.images.picture(index) for index in indices]
@@ -97,7 +96,7 @@ def load_epoch(batches: EpochBatches, *, start: int, workers: int) -> Iterator[B
 
 
 def make_transform(recipe: Recipe, preprocessing: Preprocessing) -> Callable[[Any], Tensor]:
-    """timm's training transform: a photograph to a normalised image (3, H, W)."""
+    """The training transform of timm: a photograph to a normalised image (3, H, W)."""
     transform: Callable[[Any], Tensor] = create_transform(
         preprocessing.crop,
         is_training=True,
@@ -116,7 +115,7 @@ def make_transform(recipe: Recipe, preprocessing: Preprocessing) -> Callable[[An
 
 
 def make_mixup(recipe: Recipe, num_classes: int) -> Callable[[Tensor, Tensor], Batch]:
-    """timm's mixup and CutMix, label smoothing included."""
+    """Mixup and CutMix of timm, label smoothing included."""
     mixup: Callable[[Tensor, Tensor], Batch] = Mixup(  # type: ignore[no-untyped-call]
         mixup_alpha=recipe.mixup,
         cutmix_alpha=recipe.cutmix,

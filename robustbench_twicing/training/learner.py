@@ -27,7 +27,7 @@ class Learner:
         self.network, self.recipe = network, recipe
         set_drop_path(network, recipe.drop_path)
         self.optimizer = create_optimizer_v2(
-            network, "adamw", lr=recipe.lr, weight_decay=recipe.weight_decay
+            network, recipe.optimizer, lr=recipe.lr, weight_decay=recipe.weight_decay
         )
         # More epochs than timm counts would be its cool-down, which DeiT's loop never reaches.
         self.schedule, _ = create_scheduler_v2(
@@ -68,7 +68,7 @@ class Learner:
         if self.recipe.clip_grad:
             nn.utils.clip_grad_norm_(self.network.parameters(), self.recipe.clip_grad)
         self.optimizer.step()
-        self.schedule.step_update(number + 1)  # type: ignore[no-untyped-call]
+        self.schedule.step_update(number + 1)
         if self.ema is not None:
             self.ema.update(self.network)
         return loss.detach()

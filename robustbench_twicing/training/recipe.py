@@ -8,8 +8,10 @@ from difflib import get_close_matches
 from typing import Any, Self
 
 from ..errors import UserError
+from ..models.checks import AttentionForm, check_attention
 from ..preprocessing import INTERPOLATIONS
 
+OPTIMIZERS = ("adamw", "muon")
 PRECISIONS = ("fp32", "bf16")
 SHARES = ("mixup_prob", "mixup_switch_prob", "erase_prob", "hflip", "label_smoothing")
 SHARES_BELOW_ONE = ("drop_path", "ema_decay")
@@ -29,7 +31,9 @@ class Recipe:
         epochs: passes over the images.
         batch_size: images a step.
         lr: peak learning rate, as it is: not scaled with the batch size.
-        weight_decay: of AdamW; biases, norms and tokens have none.
+        weight_decay: decoupled; biases, norms and tokens have none.
+        optimizer: ``adamw``, or ``muon`` (orthogonalised momentum for matrices, AdamW for the
+            rest), which needs far fewer steps.
         warmup_epochs: linear rise from `warmup_lr` to `lr`.
         warmup_lr: learning rate at the start.
         min_lr: learning rate at the end of the cosine.
@@ -51,6 +55,7 @@ class Recipe:
         mixup_switch_prob: share of these that take CutMix where both are on.
         repeats: copies of an image in an epoch, differently augmented; the epoch keeps its length.
         precision: ``fp32``, or ``bf16`` for autocast.
+        attention: kernels, as in `DeitSizes`; bf16 on a CPU is quicker when ``explicit``.
         threads: CPU threads; None leaves torch's.
     """
 
@@ -60,6 +65,7 @@ class Recipe:
     lr: float
     weight_decay: float
     warmup_epochs: float
+    optimizer: str = "adamw"
     warmup_lr: float = 1e-6
     min_lr: float = 1e-5
     step_on_epochs: bool = True
@@ -80,6 +86,7 @@ class Recipe:
     mixup_switch_prob: float = 0.5
     repeats: int = 1
     precision: str = "fp32"
+    attention: AttentionForm = "auto"
     threads: int | None = None
 
     def __post_init__(self) -> None:
@@ -95,6 +102,8 @@ class Recipe:
         self._check("crop_scale", 0 < self.crop_scale <= 1, "above 0, at most 1")
         self._check("crop_ratio", 1 <= self.crop_ratio < float("inf"), "1 or more")
         self._check("interpolation", self.interpolation in INTERPOLATIONS, INTERPOLATIONS)
+        self._check("optimizer", self.optimizer in OPTIMIZERS, OPTIMIZERS)
+        check_attention(self.attention)
         self._check("precision", self.precision in PRECISIONS, PRECISIONS)
         self._check("threads", self.threads is None or self.threads >= 1, "1 or more")
         self._check("batch_size", not (self.mixes and self.batch_size % 2), "even for mixup")
@@ -146,14 +155,14 @@ class Recipe:
 
 def _read(setting: str, text: str, kind: Any) -> Any:
     """One value from the command line."""
-    if kind is str:
-        return text
     if kind is bool:
         if text not in ("true", "false"):
             raise UserError(f"--set {setting}: {text!r} is neither true nor false")
         return text == "true"
+    numbers = {float: "a number", int: "a whole number", int | None: "a whole number"}
+    if kind not in numbers:
+        return text
     try:
         return float(text) if kind is float else int(text)
     except ValueError:
-        kind_of_number = "a number" if kind is float else "a whole number"
-        raise UserError(f"--set {setting}: {text!r} is not {kind_of_number}") from None
+        raise UserError(f"--set {setting}: {text!r} is not {numbers[kind]}") from None

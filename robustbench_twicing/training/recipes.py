@@ -11,11 +11,12 @@ RECIPES: Registry[Recipe] = Registry("recipe")
 # The bundled zoo: a few minutes on one CPU core, the same for every architecture.
 RECIPES["fmnist"] = Recipe(
     name="fmnist",
-    epochs=3,
+    epochs=2,
     batch_size=64,
-    lr=2e-3,
+    lr=4e-3,
     weight_decay=0.05,
-    warmup_epochs=0.3,
+    warmup_epochs=0.2,
+    optimizer="muon",
     warmup_lr=1e-5,
     min_lr=1e-5,
     step_on_epochs=False,
@@ -23,6 +24,8 @@ RECIPES["fmnist"] = Recipe(
     crop_scale=1.0,
     crop_ratio=1.0,
     interpolation="bilinear",
+    precision="bf16",
+    attention="explicit",
     threads=1,
 )
 # What the Twicing paper says (lr 5e-4, cosine, batch 256, 5 warm-up epochs from 1e-6, 300 epochs,

@@ -82,6 +82,9 @@ class Recording:
             raise ZeroDivisionError
         return np.zeros((8, 8, 3), np.uint8)
 
+    def picture(self, index: int) -> Any:
+        """Not used."""
+
     def signature(self, index: int) -> str:
         """Not used."""
         return ""

@@ -65,8 +65,7 @@ def _find(folder: Path, name: str) -> Path:
 
 def _read_idx(path: Path) -> NDArray[np.uint8]:
     try:
-        opened = gzip.open(path) if path.suffix == ".gz" else path.open("rb")
-        with opened as file:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             raw = file.read(LARGEST + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path} cannot be read: {error}; copy it again") from error

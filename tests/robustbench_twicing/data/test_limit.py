@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
 from robustbench_twicing.data import Dataset, Pixels, open_dataset
 from robustbench_twicing.data.limit import limit_dataset
@@ -25,6 +26,9 @@ class Nothing:
 
     def pixels(self, index: int, preprocessing: Preprocessing) -> Pixels:
         return np.zeros((preprocessing.crop, preprocessing.crop, 3), np.uint8)
+
+    def picture(self, index: int) -> Image.Image:
+        return Image.new("RGB", (1, 1))
 
     def signature(self, index: int) -> str:
         return ""

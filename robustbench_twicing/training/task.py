@@ -1,0 +1,122 @@
+"""What is to be trained, on what and how: checked before any work, and written down."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from .. import __version__
+from ..data import Dataset
+from ..errors import UserError
+from ..models import ModelSpec
+from .recipe import Recipe
+
+
+@dataclass(frozen=True)
+class Task:
+    """A training as it was asked for.
+
+    Attributes:
+        spec: the model, with as many logits as `data` has classes.
+        data: training images.
+        val: images whose accuracy is logged; None for none.
+        recipe: what is done.
+        seed: of every random draw.
+        device: where the network is.
+    """
+
+    spec: ModelSpec
+    data: Dataset
+    val: Dataset | None
+    recipe: Recipe
+    seed: int
+    device: torch.device
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Whole batches in an epoch."""
+        return len(self.data) // self.recipe.batch_size
+
+    @property
+    def steps(self) -> int:
+        """Steps of the whole training."""
+        return self.recipe.epochs * self.steps_per_epoch
+
+    def settings(self) -> dict[str, Any]:
+        """Everything that decides the result; a folder is continued only under the same."""
+        return {
+            "model": self.spec.placed_name,
+            "sizes": dict(self.spec.sizes),
+            "preprocessing": self.spec.preprocessing.as_dict(),
+            "recipe": self.recipe.as_dict(),
+            "recipe_sha256": self.recipe.sha256(),
+            "seed": self.seed,
+            "data": _identity(self.data),
+            "val": None if self.val is None else _identity(self.val),
+            "device": self.device.type,
+            "threads": torch.get_num_threads(),
+        }
+
+    def facts(self, right: int | None) -> dict[str, str]:
+        """What the finished file says of itself; the loader checks ``architecture``.
+
+        Args:
+            right: images of `val` that the network gets right.
+        """
+        facts: Mapping[str, Any] = {
+            **self.spec.sizes,
+            "architecture": self.spec.placed_name,
+            "family": self.spec.family,
+            "recipe": self.recipe.name,
+            "recipe_sha256": self.recipe.sha256(),
+            "epochs": self.recipe.epochs,
+            "seed": self.seed,
+            "training_data": self.data.name,
+            "training_fingerprint": self.data.fingerprint,
+            "made_by": f"robustbench_twicing {__version__}",
+        }
+        if self.val is not None:
+            measured = {
+                "accuracy": f"{right} of {len(self.val)}",
+                "accuracy_data": self.val.name,
+            }
+            facts = {**facts, **measured}
+        return {key: str(fact) for key, fact in facts.items()}
+
+
+def make_task(
+    spec: ModelSpec,
+    data: Dataset,
+    val: Dataset | None,
+    *,
+    recipe: Recipe,
+    seed: int,
+    device: torch.device,
+) -> Task:
+    """Check that the model can be trained on these images.
+
+    Raises:
+        UserError: timm's own model, an unknown number of classes, fewer images than a batch, or
+            other classes in ``val``.
+    """
+    if spec.family == "timm":
+        raise UserError(f"{spec.name} is timm's; train it with timm's own script")
+    if data.num_classes is None:
+        raise UserError(f"{data.name} does not say how many classes there are; give --classes")
+    if len(data) < recipe.batch_size:
+        raise UserError(
+            f"{data.name} has {len(data)} images, fewer than one batch of {recipe.batch_size}; "
+            "take a smaller one with --set batch_size=N"
+        )
+    if val is not None and val.num_classes not in (None, data.num_classes):
+        raise UserError(
+            f"{val.name} has {val.num_classes} classes and {data.name} {data.num_classes}; "
+            "a model is trained and validated on the same classes"
+        )
+    sized = replace(spec, sizes={**spec.sizes, "num_classes": data.num_classes})
+    return Task(sized, data, val, recipe, seed, device)
+
+
+def _identity(data: Dataset) -> dict[str, Any]:
+    return {"name": data.name, "images": len(data), "fingerprint": data.fingerprint}
