@@ -6,7 +6,9 @@ STAMP := $(VENV)/.installed
 COPY := $(CURDIR)/build/installed
 INSTALLED := PYTHONPATH=$(COPY) $(CURDIR)/$(BIN)/python -P $(COPY)/bin/robustbench-twicing
 
-.PHONY: demo test check fix bench wheel
+FASHION_MNIST ?= /usr/share/datasets/fashion-mnist
+
+.PHONY: demo test check fix bench wheel zoo cut
 
 demo: $(STAMP)  ## the main job on the bundled images
 	$(BIN)/python run_eval.py demo
@@ -30,6 +32,14 @@ bench: $(STAMP)  ## ratios of speed, measured in one run
 	$(BIN)/python benchmarks/model_time.py
 	$(BIN)/python benchmarks/corruption_speed.py
 
+zoo: $(STAMP)  ## train the bundled models again, from the files in FASHION_MNIST; logs in runs/zoo
+	mkdir -p runs/zoo
+	$(BIN)/python -m robustbench_twicing.zoo.making $(FASHION_MNIST) --out runs/zoo --seeds 0,1,2 \
+		--install 2>> runs/zoo/making.log
+
+cut: $(STAMP)  ## make the bundled images again, from the files in FASHION_MNIST
+	$(BIN)/python -m robustbench_twicing.data.fashion_mnist.cut $(FASHION_MNIST)
+
 wheel: $(STAMP)  ## build the wheel, install it elsewhere, run that copy from another folder
 	rm -rf build dist
 	$(BIN)/python -m build --wheel --no-isolation --outdir dist .
@@ -38,6 +48,8 @@ wheel: $(STAMP)  ## build the wheel, install it elsewhere, run that copy from an
 	cd / && $(INSTALLED) --version
 	cd / && $(INSTALLED) eval --model timm:test_vit=random:0 --data samples:imagenet --limit 2 \
 		--attacks clean,fgsm --eps 1/255 --out $(CURDIR)/build/run
+	cd / && $(INSTALLED) eval --model fmnist_fan_twicing=bundled --data fashion-mnist:test1000 \
+		--limit 20 --attacks clean --out $(CURDIR)/build/zoo
 
 # For tests and benchmarks only, and without their declared dependencies, which are not used:
 # cleverhans (its torch attacks are the reference of protocol paper) and imagecorruptions-imaug

@@ -106,5 +106,5 @@ def set_drop_path(network: nn.Module, rate: float) -> None:
     blocks = list(network.get_submodule("blocks").children())
     for number, block in enumerate(blocks):
         share = 1.0 if isinstance(network, Fan) else number / max(1, len(blocks) - 1)
-        block.drop_path1 = DropPath(rate * share)
-        block.drop_path2 = DropPath(rate * share)
+        block.drop_path1 = DropPath(rate * share).train(block.training)
+        block.drop_path2 = DropPath(rate * share).train(block.training)

@@ -16,7 +16,7 @@ class Progress(NamedTuple):
         epoch: from 1.
         step: steps taken of all.
         steps: all of them.
-        loss: of the last logged batches.
+        loss: mean of the last batches; not a number before the first.
         lr: learning rate.
     """
 
@@ -31,7 +31,7 @@ Report = Callable[[Progress], None]
 
 
 class Lines:
-    """Writes a line every few seconds: step, loss, rate, time left.
+    """Writes a line every few seconds: step, loss, rate, time left; the first call is the start.
 
     Args:
         label: what is trained.

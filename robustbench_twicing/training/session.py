@@ -71,7 +71,7 @@ def train(
         seed: of every random draw.
         device: ``cpu``, ``cuda`` or a device.
         workers: processes that make batches; does not change the result.
-        report: called every few steps.
+        report: called at the start and every few steps.
 
     Raises:
         UserError: a model that cannot be trained here, too few images, a folder with another
@@ -121,6 +121,7 @@ class _Session:
         self._restore()
         self.folder.rewrite_log(self.lines)
         self.started = self.saved = time.monotonic()
+        self._tell(math.nan)
         while self.taken < self.task.steps:
             self._epoch(self.taken // self.task.steps_per_epoch)
         facts = self.task.facts(self.right)
@@ -159,12 +160,15 @@ class _Session:
                     f"the loss is {loss} at step {self.taken} (epoch {epoch + 1}); "
                     "a lower lr, like --set lr=1e-4, or more warm-up may help"
                 )
-            lr = self.learner.lr
-            self._log(epoch, loss=loss, lr=lr)
-            if self.report is not None:
-                self.report(Progress(epoch + 1, self.taken, self.task.steps, loss, lr))
+            self._log(epoch, loss=loss, lr=self.learner.lr)
+            self._tell(loss)
         if not last and time.monotonic() - self.saved > SAVE_EVERY:
             self._save()
+
+    def _tell(self, loss: float) -> None:
+        if self.report is not None:
+            epoch = 1 + max(0, self.taken - 1) // self.task.steps_per_epoch
+            self.report(Progress(epoch, self.taken, self.task.steps, loss, self.learner.lr))
 
     def _score(self, epoch: int, val: Dataset) -> None:
         how = (val, self.task.spec.preprocessing, self.task.device)

@@ -67,10 +67,11 @@ def install(out: Path, seeds: Sequence[int]) -> None:
     Raises:
         UserError: a model of seed 0 is not finished.
     """
-    for name in ZOO:
-        weights = training_folder(out, name, 0) / WEIGHTS
+    finished = {name: training_folder(out, name, 0) / WEIGHTS for name in ZOO}
+    for name, weights in finished.items():
         if not weights.is_file():
             raise UserError(f"{weights} is not there; train {name} with seed 0 first")
+    for name, weights in finished.items():
         shutil.copyfile(weights, bundled_file(name))
     lines = list(_lines(out, seeds))
 

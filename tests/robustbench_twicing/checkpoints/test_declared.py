@@ -91,3 +91,14 @@ def test_facts_are_plain_values() -> None:
     assert facts.keys() == {"epoch", "metric", "args"}
     json.dumps(facts)
     assert declared_architectures(content) == {}
+
+
+@pytest.mark.parametrize("asked", ["fmnist_twicing", "fmnist_twicing[1]", "fmnist_twicing[3-4]"])
+def test_a_placement_counts_where_the_file_names_one(asked: str) -> None:
+    spec = resolve_model(asked)
+    assert check({"arch": spec.placed_name}, asked) == ((), ())
+    assert check({"arch": "fmnist_twicing"}, asked) == ((), ())
+    for other in ("fmnist_twicing[1-4]", "fmnist_twicing[1]", "fmnist_twicing[3-4]"):
+        if other != spec.placed_name:
+            with pytest.raises(UserError, match="FILE says it is"):
+                check({"arch": other}, asked)

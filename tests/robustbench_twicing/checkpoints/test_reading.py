@@ -235,3 +235,15 @@ def test_the_hash_of_weights_ignores_packing_and_nothing_else(weights: dict[str,
     assert weights_sha256(reshaped) != ours
     renamed = {key.replace("head", "heads"): tensor for key, tensor in weights.items()}
     assert weights_sha256(renamed) != ours
+
+
+def test_metadata_of_safetensors_is_read_beside_the_tensors(
+    tmp_path: Path, weights: dict[str, Tensor]
+) -> None:
+    told = {"format": "pt", "architecture": "fmnist_deit", "seed": "3", "state_dict": "not this"}
+    save_file(weights, tmp_path / "told.safetensors", metadata=told)
+    content = read_checkpoint(tmp_path / "told.safetensors").content
+    assert training_facts(content) == {"architecture": "fmnist_deit", "seed": "3"}
+    assert find_weights(content).state_dict.keys() == weights.keys()
+    save_file(weights, tmp_path / "bare.safetensors", metadata={"format": "pt"})
+    assert read_checkpoint(tmp_path / "bare.safetensors").content.keys() == weights.keys()

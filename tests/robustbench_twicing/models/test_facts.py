@@ -53,6 +53,13 @@ FACTS = {
     "fan_base_16_p4_hybrid_twicing": (50_475_048, 603, "12.05"),
     "fan_large_16_p4_hybrid_twicing": (76_855_140, 807, "18.09"),
     "fan_Xlarge_16_p4_hybrid_twicing": (120_407_316, 860, "21.51"),
+    "fmnist_deit": (207_114, 56, "0.01126"),
+    "fmnist_neutreno": (207_114, 56, "0.01126"),
+    "fmnist_featscale": (207_626, 64, "0.01126"),
+    "fmnist_attnscale": (207_122, 60, "0.01126"),
+    "fmnist_twicing": (207_114, 56, "0.01190"),
+    "fmnist_fan": (207_054, 179, "0.00846"),
+    "fmnist_fan_twicing": (207_054, 179, "0.00893"),
 }
 """Name -> parameters, state-dict keys, GMACs at native size to the printed digits."""
 

@@ -135,6 +135,6 @@ def test_unknown_names_are_explained_briefly(name: str, message: str) -> None:
 
 def test_patterns_choose_names() -> None:
     assert list_models("neutreno") == list_models("*neutreno*")
-    assert list_models("deit_*_neutreno_*") == list_models("neutreno")
+    assert list_models("deit_*_neutreno_*") == list_models("neutreno_patch16")
     assert list_models("neutreno_*") == []
     assert list_models("no such name") == []

@@ -1,0 +1,61 @@
+"""train from the command line: what it writes can be evaluated; mistakes are one line."""
+
+from pathlib import Path
+
+import pytest
+
+from robustbench_twicing.cli import main
+
+CUT = "fashion-mnist:test1000"
+QUICK = ("--recipe", "fmnist", "--set", "epochs=1", "--set", "batch_size=500")
+
+
+def test_what_is_trained_can_be_evaluated_under_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    arguments = ["train", "-m", "fmnist_twicing[3-4]", "--data", CUT, "--val", CUT]
+    assert main([*arguments, "--out", str(out), *QUICK]) == 0
+    said = capsys.readouterr()
+    assert f"right on {CUT}. Evaluate it with --model 'fmnist_twicing[3-4]={out}/" in said.out
+    assert "step 2/2, loss " in said.err
+    checkpoint = f"={out}/model.safetensors"
+    quick = ["--data", CUT, "--limit", "10", "--attacks", "clean"]
+    assert main(["eval", "-m", f"fmnist_twicing[3-4]{checkpoint}", *quick,
+                 "--out", str(tmp_path / "eval")]) == 0  # fmt: skip
+    capsys.readouterr()
+    assert main(["eval", "-m", f"fmnist_twicing{checkpoint}", *quick,
+                 "--out", str(tmp_path / "other")]) == 1  # fmt: skip
+    assert "says it is fmnist_twicing[3-4] (architecture)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (["-m", "fmnist_diet"], "no model is called 'fmnist_diet'"),
+        (["--recipe", "fminst"], "no recipe is called 'fminst'. Did you mean 'fmnist'"),
+        (["--set", "epoch=1"], "a recipe has no 'epoch'"),
+        (["--data", "nowhere"], "no data at"),
+        (["--val", "fashion-mnist:nowhere"], "names no folder"),
+        (["--val", "samples:imagenet"], "a model is trained and validated on the same classes"),
+        (["--device", "tpu"], "--device 'tpu' is unknown"),
+        (["--threads", "0"], "threads 0 must be 1 or more"),
+        (["--seed", "-1"], "--seed -1 is negative"),
+        (["--data", "samples:imagenet"], "20 images, fewer than one batch of 500"),
+    ],
+)
+def test_mistakes_are_one_line_and_leave_nothing(
+    changes: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    arguments = ["train", "-m", "fmnist_deit", "--data", CUT, "--out", str(out), *QUICK, *changes]
+    assert main(arguments) == 1
+    err = capsys.readouterr().err
+    assert said in err
+    assert err.count("\n") == 1
+    assert not out.exists()
+
+
+def test_a_missing_option_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "-m", "fmnist_deit"]) != 0
+    assert "Missing option" in capsys.readouterr().err
