@@ -97,13 +97,18 @@ def make_task(
     """Check that the model can be trained on these images.
 
     Raises:
-        UserError: timm's own model, an unknown number of classes, fewer images than a batch, or
-            other classes in ``val``.
+        UserError: timm's own model, an unknown number of classes, fewer images than a batch, other
+            classes in ``val``, or a test set with a label space of its own.
     """
     if spec.family == "timm":
         raise UserError(f"{spec.name} is timm's; train it with timm's own script")
     if data.num_classes is None:
         raise UserError(f"{data.name} does not say how many classes there are; give --classes")
+    for each in (data, val):
+        if each is not None and each.space is not None:
+            raise UserError(
+                f"{each.name} has a rule of its own for its score; it is for eval alone"
+            )
     if len(data) < recipe.batch_size:
         raise UserError(
             f"{data.name} has {len(data)} images, fewer than one batch of {recipe.batch_size}; "

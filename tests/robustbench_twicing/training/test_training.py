@@ -14,6 +14,7 @@ import robustbench_twicing.training.session as session
 from robustbench_twicing import load_model
 from robustbench_twicing.checkpoints.reading import read_checkpoint
 from robustbench_twicing.data import Dataset
+from robustbench_twicing.data.label_space import LabelSpace
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.training import RECIPES, Recipe, train
 from robustbench_twicing.training.progress import Progress
@@ -210,6 +211,9 @@ def test_images_that_do_not_fit_are_refused_before_work(
     five = replace(images, num_classes=5)
     with pytest.raises(UserError, match="has 5 classes and fashion-mnist:test1000 10"):
         train(TWICING, images, out, recipe=recipe, val=five)
+    space = LabelSpace("imagenet-a", ((0,), (1,)), False, "2-way")
+    with pytest.raises(UserError, match="it is for eval alone"):
+        train(TWICING, images, out, recipe=recipe, val=replace(images, space=space))
     assert not out.exists()
 
 
