@@ -53,7 +53,8 @@ class TrainingFolder:
         found = first_difference(before, json.loads(json.dumps(settings)))
         if found:
             raise UserError(
-                f"{self.path} holds a training with other settings ({found}); use another --out"
+                f"{self.path} holds a training with other settings ({found.path}: {found.old} "
+                f"there, {found.new} asked for); use another --out"
             )
 
     def read_state(self) -> dict[str, Any] | None:

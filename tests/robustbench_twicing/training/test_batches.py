@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 
 from robustbench_twicing.data import Dataset
@@ -72,18 +73,47 @@ def test_what_fills_no_batch_is_left_out(images: Dataset, recipe: Recipe) -> Non
 
 
 def test_a_batch_depends_on_seed_epoch_and_step_alone(images: Dataset, recipe: Recipe) -> None:
-    first, targets = batch(epoch(images, recipe), 1)
     before = random.getstate(), torch.get_rng_state()
     state = np.random.get_state(legacy=False)["state"]["key"]  # noqa: NPY002
-    batch(epoch(images, recipe), 3)
+    first, targets = batch(epoch(images, recipe), 1)
     again, targets_again = batch(epoch(images, recipe), 1)
     assert torch.equal(first, again)
     assert torch.equal(targets, targets_again)
     assert random.getstate() == before[0]
     assert torch.equal(torch.get_rng_state(), before[1])
     np.testing.assert_array_equal(np.random.get_state(legacy=False)["state"]["key"], state)  # noqa: NPY002
-    assert not torch.equal(first, batch(epoch(images, recipe, seed=1), 1)[0])
-    assert not torch.equal(first, batch(epoch(images, recipe, number=1), 1)[0])
+
+
+@pytest.mark.parametrize("other", [{"seed": 1}, {"number": 1}, {"step": 2}])
+def test_the_same_images_are_augmented_anew_by_seed_epoch_and_step(
+    other: dict[str, int], images: Dataset, recipe: Recipe
+) -> None:
+    step = other.pop("step", 1)
+    one, two = epoch(images, recipe), epoch(images, recipe, **other)
+    two.order = one.order[1].expand(5, -1)
+    assert not torch.equal(batch(one, 1)[0], batch(two, step)[0])
+
+
+@pytest.mark.parametrize(
+    "augmentation",
+    [
+        {"erase_prob": 1.0},
+        {"hflip": 1.0},
+        {"crop_scale": 0.1},
+        {"color_jitter": 0.4},
+        {"auto_augment": "rand-m9-mstd0.5-inc1"},
+        {"mixup": 0.8},
+        {"cutmix": 1.0},
+    ],
+)
+def test_every_augmentation_of_a_recipe_does_something(
+    augmentation: dict[str, Any], images: Dataset, recipe: Recipe
+) -> None:
+    plain = replace(recipe, **PLAIN)
+    before, _ = batch(epoch(images, plain), 0)
+    after, _ = batch(epoch(images, replace(plain, **augmentation)), 0)
+    assert before.shape == after.shape
+    assert not torch.equal(before, after)
 
 
 def test_mixed_targets_are_shares_that_sum_to_one(images: Dataset, recipe: Recipe) -> None:

@@ -101,6 +101,10 @@ def test_bad_values_are_refused_in_one_line(setting: str, said: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_only_mixing_needs_an_even_batch() -> None:
+    assert choose_recipe("fmnist", ["batch_size=3"]).batch_size == 3
+
+
 def test_an_unknown_recipe_lists_the_known() -> None:
     with pytest.raises(UserError, match=r"no recipe is called 'diet'.*Did you mean 'deit'"):
         choose_recipe("diet")

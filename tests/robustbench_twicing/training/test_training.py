@@ -101,6 +101,9 @@ def test_a_training_that_was_killed_ends_like_one_that_was_not(
     assert steps[0] > at - 2, "it began where it was stopped, not from the start"
     assert same(tmp_path / "whole", tmp_path / "cut")
     assert log(tmp_path / "whole") == log(tmp_path / "cut")
+    ema = [read_checkpoint(tmp_path / run / "last.pth").content["state_dict_ema"]
+           for run in ("whole", "cut")]  # fmt: skip
+    assert all(torch.equal(tensor, ema[1][key]) for key, tensor in ema[0].items())
 
 
 def test_losses_between_two_lines_of_the_log_survive(
@@ -185,6 +188,13 @@ def test_another_training_in_the_same_folder_is_refused(
         options: dict[str, Any] = {"recipe": recipe, **changes}
         with pytest.raises(UserError, match="holds a training with other settings"):
             train(name, images, tmp_path / "run", **options)
+    assert (threads := torch.get_num_threads()) == 1
+    torch.set_num_threads(threads + 1)
+    try:
+        with pytest.raises(UserError, match="threads: 1 there, 2 asked"):
+            train(TWICING, images, tmp_path / "run", recipe=recipe)
+    finally:
+        torch.set_num_threads(threads)
 
 
 def test_a_folder_with_something_else_is_refused(
