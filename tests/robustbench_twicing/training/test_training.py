@@ -188,10 +188,10 @@ def test_another_training_in_the_same_folder_is_refused(
         options: dict[str, Any] = {"recipe": recipe, **changes}
         with pytest.raises(UserError, match="holds a training with other settings"):
             train(name, images, tmp_path / "run", **options)
-    assert (threads := torch.get_num_threads()) == 1
+    threads = torch.get_num_threads()
     torch.set_num_threads(threads + 1)
     try:
-        with pytest.raises(UserError, match="threads: 1 there, 2 asked"):
+        with pytest.raises(UserError, match=f"threads: {threads} there, {threads + 1} asked"):
             train(TWICING, images, tmp_path / "run", recipe=recipe)
     finally:
         torch.set_num_threads(threads)
