@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
+from PIL import Image
+
 from ..preprocessing import Preprocessing
 from .dataset import Dataset, Images, Pixels
 
@@ -33,6 +35,10 @@ class RememberedImages:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)
         return self._kept[key]
+
+    def picture(self, index: int) -> Image.Image:
+        """As the images'; not kept."""
+        return self.images.picture(index)
 
     def signature(self, index: int) -> str:
         """As the images'."""

@@ -6,6 +6,7 @@ from torch import nn
 from ..batches import load_batches, to_tensor
 from ..classifier import Normalize
 from ..data import Dataset
+from ..making import Maker
 from ..preprocessing import Preprocessing
 
 BATCH_SIZE = 100
@@ -25,7 +26,8 @@ def count_right(
     network.eval()
     right = 0
     parts = range(-(-len(data) // BATCH_SIZE))
-    for batch in load_batches(data, preprocessing, parts, batch_size=BATCH_SIZE, skip_bad=False):
+    maker = Maker(data, preprocessing)
+    for batch in load_batches(maker, parts, batch_size=BATCH_SIZE, skip_bad=False):
         labels = torch.tensor([data.labels[index] for index in batch.indices])
         logits = network(normalize(to_tensor(batch.pixels, device)))
         right += int((logits.argmax(1).cpu() == labels).sum())

@@ -6,13 +6,11 @@ from ..errors import UserError
 
 ZOO = (
     "fmnist_deit",
-    "fmnist_neutreno",
     "fmnist_featscale",
     "fmnist_attnscale",
     "fmnist_twicing",
     "fmnist_twicing[3-4]",
     "fmnist_fan",
-    "fmnist_fan_twicing",
 )
 """Models whose weights come with the package, by canonical name."""
 
