@@ -61,7 +61,7 @@ def corruption_scores(results: pd.DataFrame, *, baseline: Baseline | None = None
         for key, group in rows.groupby(GROUP, sort=False)
         for row in _of_group(results, dict(zip(GROUP, key, strict=True)), group, baseline)
     ]
-    return pd.DataFrame(found, columns=list(COLUMNS))
+    return pd.DataFrame(found, columns=list(COLUMNS)).astype({"percent": float})
 
 
 def save_corruption_scores(scores: pd.DataFrame, folder: Path) -> Path:

@@ -234,6 +234,15 @@ def test_the_terminal_shows_each_corruption_and_each_number_by_name() -> None:
     assert "mean corruption accuracy: 40.00 % (generated-memory, no unit: not mCE)" in text
 
 
+@pytest.mark.parametrize("status", ["error", "incomplete"])
+def test_a_run_whose_every_corruption_failed_is_shown(status: str) -> None:
+    errors = {("fog", 3): 0.5, ("snow", 3): 0.5}
+    text = shown(table(errors, status=dict.fromkeys(errors, status)))
+    assert "fog" in text
+    assert "mCE" in text
+    assert "50.0" not in text
+
+
 def test_many_missing_corruptions_are_counted() -> None:
     text = shown(table(flat(0.6, ("fog",))))
     assert "missing: gaussian_noise/1-5; shot_noise/1-5; impulse_noise/1-5; " in text
