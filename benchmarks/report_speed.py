@@ -62,8 +62,9 @@ def make_run(path: Path, label: str, n_images: int, seed: int) -> None:
         "mean": [0] * 3,
         "std": [1] * 3,
     }
-    evaluation = Evaluation(label, record, preprocessing, data)
     names = conditions()
+    counts = {each.key: n_images for each in names}
+    evaluation = Evaluation(label, record, preprocessing, data, counts)
     described = tuple(describe_condition(each) for each in names)
     folder = RunFolder.create_or_continue(path, Manifest((evaluation,), described, 0, BATCH))
     generator = np.random.default_rng(seed)

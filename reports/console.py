@@ -43,7 +43,7 @@ def print_results(
 
 def _section(title: str, rows: pd.DataFrame) -> Table:
     table = Table(title=escape(title), title_justify="left")
-    table.add_column("condition", no_wrap=True)
+    table.add_column("condition", overflow="fold")  # long names lose no letter
     for name in SCORED:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("!", no_wrap=True)
@@ -54,8 +54,9 @@ def _section(title: str, rows: pd.DataFrame) -> Table:
             images = f"{row['n_images']} images"
             table.add_row(escape(row["condition"]), str(row["status"]), images, "", "", "", marks)
             continue
+        few = row["n_images"] < rows["n_images"].max()
         table.add_row(
-            escape(row["condition"]),
+            escape(row["condition"] + (f" ({row['n_images']} images)" if few else "")),
             f"{row['top1']:.2f}",
             f"{row['top1_ci_low']:.1f}-{row['top1_ci_high']:.1f}",
             f"{row['top5']:.2f}",

@@ -10,13 +10,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.records import condition_key
 
 CATEGORIES = ["image", "pixels_sha256", "message"]
-
-
-def condition_key(condition: Mapping[str, Any]) -> str:
-    """Under which a condition's cost is kept."""
-    return f"{condition['protocol']}:{condition['id']}"
 
 
 def condition_codes(

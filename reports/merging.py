@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 
 from robustbench_twicing.cost import Cost
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import Evaluation, Manifest, RunFolder
+from robustbench_twicing.records import Evaluation, Manifest, RunFolder, condition_key
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
-from .frames import condition_codes, condition_key, records_frame
+from .frames import condition_codes, records_frame
 from .identity import check_one_label, check_same, data_identity, run_identity
 from .shards import read_shards
 
@@ -71,8 +71,8 @@ class Entry:
 
     @property
     def n_expected(self) -> int:
-        """Images of the data set; with fewer records the entry is incomplete."""
-        return int(self.evaluation.dataset["n_images"])
+        """Images that the condition is about; with fewer records the entry is incomplete."""
+        return self.evaluation.conditions[condition_key(self.condition)]
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class _Merging:
         """Add one evaluation of one run."""
         check_one_label(evaluation, shards[0].path, self.entries.values())
         found = read_shards(shards, evaluation)
-        conditions = shards[0].manifest.conditions
+        conditions = shards[0].manifest.conditions_of(evaluation)
         codes = condition_codes(found.table, conditions, shards[0].path)
         paths = tuple(folder.path for folder in shards)
         wanted = np.full(len(conditions), -1)

@@ -34,6 +34,8 @@ def notes(runs: Runs, table: pd.DataFrame) -> list[str]:
         label, dataset = entry.evaluation.label, entry.evaluation.dataset
         found += [f"{label}: {note}" for note in entry.evaluation.record["notes"]]
         found += [f"{entry.dataset}: {note}" for note in dataset["notes"]]
+        left_out = ", ".join(entry.manifest.left_out)
+        found += [f"left out of the suite by --without: {left_out}"] if left_out else []
     return list(dict.fromkeys([*found, *_not_scored(runs, table), *runs.notes]))
 
 

@@ -117,7 +117,7 @@ class Classifier(nn.Module):
         normalize = self.normalize is not None
         other = Classifier(self.network, self.preprocessing, self.record, normalize=normalize)
         other.select, other.space = label_layer(space), space
-        return other.to(self.device)
+        return other
 
     def forward(self, pixels: Tensor) -> Tensor:
         """Pixels (N, 3, H, W) in [0, 1] to logits (N, K)."""

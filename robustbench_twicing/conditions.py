@@ -10,6 +10,7 @@ from torch import Tensor
 
 from .attack_batch import AttackBatch
 from .budgets import format_budget, parse_budget
+from .data.imagenet import ClassList
 from .errors import UserError
 from .image_source import ImageSource
 from .imagenet_c import is_imagenet_c
@@ -57,6 +58,9 @@ class Condition:
         passes: images through the network forward and backward, per image, for the cost estimate;
             None where that is not known beforehand.
         notes: sentences a reader of the numbers must know.
+        flags: short marks that stay on the number (``200-way``).
+        over: for a second look at the clean forward pass: the class list over whose logits it is
+            scored, and whose images alone count. None for all other conditions.
         images: where the images come from that take the place of the clean ones. They are scored
             as they are: such a condition has no budget and no attack.
     """
@@ -72,6 +76,8 @@ class Condition:
     white_box: bool = False
     passes: tuple[int, int] | None = (1, 0)
     notes: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    over: ClassList | None = None
     images: ImageSource | None = None
 
     @property

@@ -7,14 +7,16 @@ from typing import Any
 from .classifier import Classifier
 from .conditions import Condition
 from .data import Dataset
+from .readouts import count_images
 from .records import Evaluation, Manifest
+from .tasks import Task
 
 
 def make_manifest(
     models: Mapping[str, Classifier],
-    data: Dataset,
-    conditions: Sequence[Condition],
+    tasks: Sequence[Task],
     *,
+    left_out: Sequence[str] = (),
     seed: int,
     batch_size: int,
     on_bad_image: str,
@@ -22,14 +24,23 @@ def make_manifest(
     attack_precision: str,
 ) -> Manifest:
     """What the run is, before anything is computed."""
-    about = describe_data(data)
+    about = [
+        (
+            describe_data(task.data),
+            {each.key: count_images(task.data, each) for each in task.conditions},
+        )
+        for task in tasks
+    ]
     evaluations = tuple(
-        Evaluation(label, asdict(model.record), model.preprocessing.as_dict(), about)
+        Evaluation(label, asdict(model.record), model.preprocessing.as_dict(), data, images)
         for label, model in models.items()
+        for data, images in about
     )
+    conditions = {each.key: each for task in tasks for each in task.conditions}
     return Manifest(
         evaluations=evaluations,
-        conditions=tuple(describe_condition(condition) for condition in conditions),
+        conditions=tuple(describe_condition(condition) for condition in conditions.values()),
+        left_out=tuple(left_out),
         seed=seed,
         batch_size=batch_size,
         on_bad_image=on_bad_image,
@@ -47,6 +58,7 @@ def describe_data(data: Dataset) -> dict[str, Any]:
         "fingerprint": data.fingerprint,
         "labelling": data.labelling,
         "num_classes": data.num_classes,
+        "space": None if data.space is None else data.space.describe(),
         "notes": list(data.notes),
         "flags": list(data.flags),
         "skipped": [each._asdict() for each in data.skipped],
@@ -65,5 +77,7 @@ def describe_condition(condition: Condition) -> dict[str, Any]:
         "settings": dict(condition.settings),
         "changed": dict(condition.changed),
         "notes": list(condition.notes),
+        "flags": list(condition.flags),
+        "over": condition.over,
         "images": None if condition.images is None else condition.images.describe(),
     }

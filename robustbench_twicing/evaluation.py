@@ -19,6 +19,7 @@ from .errors import BrokenAttackError, UserError
 from .halving import in_pieces_that_fit
 from .making import place_of
 from .progress import Report, Step
+from .readouts import is_counted, kept_logits, read_out
 from .records import AdversarialStore, Part
 from .records.schema import RECORD_SCHEMA
 from .rows import Outcome, Rows, facts, scored, without_scores
@@ -95,12 +96,19 @@ def evaluate_part(
                 shown = fit(batch, partial(_shown, work, condition, known))
             halved |= len(shown) > 1
             rows += [row for piece in shown for row in piece]
-            rows += without_scores(subject.label, subject.data, batch, condition)
+            rows += _absent(work, batch, condition)
             units = len(batch.indices) * condition.units
             subject.report(Step(subject.label, condition.id, 0, units))
     for condition in conditions:
-        rows += without_scores(subject.label, subject.data, loaded.clean, condition)
+        rows += _absent(work, loaded.clean, condition)
     return _part(rows, work, ("batch-halved",) if halved else ())
+
+
+def _absent(work: _Work, batch: LoadedBatch, condition: Condition) -> Rows:
+    """Rows of the images that are not there, as far as the condition is about them."""
+    data = work.subject.data
+    absent = tuple(each for each in batch.absent if is_counted(data, condition, each.position))
+    return without_scores(work.subject.label, data, batch._replace(absent=absent), condition)
 
 
 def _part(rows: Rows, work: _Work, flags: tuple[str, ...]) -> Part:
@@ -114,7 +122,7 @@ def _part(rows: Rows, work: _Work, flags: tuple[str, ...]) -> Part:
 def _clean_and_attacked(work: _Work, batch: LoadedBatch) -> _Clean:
     """Score the clean images, and attack them under every condition that does not show others."""
     subject, meter = work.subject, work.meter
-    conditions = [each for each in work.conditions if each.images is None]
+    conditions = [each for each in work.conditions if each.images is None and each.over is None]
     images = [subject.data.ids[index] for index in batch.indices]
     attacked = AttackBatch(
         subject.classifier,
@@ -126,14 +134,20 @@ def _clean_and_attacked(work: _Work, batch: LoadedBatch) -> _Clean:
         precision=subject.precision,
     )
     known = facts(subject.label, subject.data, batch)
-    with meter.measure(work.conditions[0].key):
+    with meter.measure(work.conditions[0].key), kept_logits(subject.classifier) as kept:
         clean = _clean_scores(subject, attacked)
     for name, values in zip(("clean_prediction", "clean_rank", "clean_loss"), clean, strict=True):
         for row, value in zip(known, values.tolist(), strict=True):
             row[name] = value
+    whole = kept[0] if kept else attacked.logits
+    rows = [
+        row
+        for condition in work.conditions
+        if condition.over is not None
+        for row in read_out(condition, subject.data, batch.indices, whole, known)
+    ]
     _add_gradients(known, attacked, conditions, meter)
     keep = partial(_keep, subject, batch, attacked)
-    rows: Rows = []
     for group in sweep_groups(conditions):
         for condition, outcome in outcomes(attacked, clean, group, meter, keep):
             rows += scored(known, condition, outcome)
@@ -210,7 +224,7 @@ def _logits(subject: Subject, attacked: AttackBatch) -> torch.Tensor:
     try:
         return attacked.logits
     except Exception as error:
-        if is_out_of_memory(error):
+        if is_out_of_memory(error) or isinstance(error, UserError):
             raise
         raise UserError(
             f"{subject.label}: the network fails on clean images of {tuple(attacked.x.shape)}: "
@@ -219,7 +233,8 @@ def _logits(subject: Subject, attacked: AttackBatch) -> torch.Tensor:
 
 
 def _clean_scores(subject: Subject, attacked: AttackBatch) -> Scores:
-    classes, wanted = _logits(subject, attacked).shape[1], subject.data.num_classes
+    classes = _logits(subject, attacked).shape[1]
+    wanted = subject.data.num_classes if subject.data.space is None else None
     if max(subject.data.labels) >= classes or (wanted is not None and wanted != classes):
         has = wanted if wanted is not None else f"labels up to {max(subject.data.labels)}"
         raise UserError(

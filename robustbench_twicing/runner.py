@@ -11,20 +11,21 @@ import pandas as pd
 import torch
 
 from .batches import load_parts
+from .checking import check_request
 from .classifier import Classifier
 from .conditions import AttackFunction, Condition, from_functions
 from .data import Dataset, open_dataset
 from .description import make_manifest
 from .environment import choose_device, describe_environment
-from .errors import UserError
 from .evaluation import Subject, evaluate_part
 from .gradient import eval_mode
 from .making import Maker
 from .progress import Report, Step, silent
-from .records import AdversarialStore, RunFolder
+from .records import AdversarialStore, Evaluation, RunFolder
 from .records.adversarial import FOLDER as ADVERSARIAL
 from .run_options import PRECISIONS, Options
 from .same_images import check_same_images
+from .tasks import Task, make_task
 
 __all__ = ["Options", "Run", "evaluate", "evaluate_models", "units"]
 
@@ -90,15 +91,13 @@ def evaluate(  # noqa: PLR0913 - one keyword for each thing a user may say of a 
     """
     options = Options(seed, batch_size, on_bad_image, device, workers=workers)
     dataset = open_dataset(data) if isinstance(data, str) else data
-    todo = from_functions(conditions)
+    tasks = [make_task(dataset, from_functions(conditions))]
     models = {label or classifier.record.model: classifier}
     if out is not None:
-        return evaluate_models(models, dataset, todo, out=Path(out), options=options)
+        return evaluate_models(models, tasks, out=Path(out), options=options)
     temporary = tempfile.TemporaryDirectory()
     try:
-        run = evaluate_models(
-            models, dataset, todo, out=Path(temporary.name) / "run", options=options
-        )
+        run = evaluate_models(models, tasks, out=Path(temporary.name) / "run", options=options)
     except BaseException:
         temporary.cleanup()
         raise
@@ -108,35 +107,32 @@ def evaluate(  # noqa: PLR0913 - one keyword for each thing a user may say of a 
 
 def evaluate_models(
     models: Mapping[str, Classifier],
-    data: Dataset,
-    conditions: Sequence[Condition],
+    tasks: Sequence[Task],
     *,
     out: Path,
     options: Options,
+    left_out: Sequence[str] = (),
     report: Report = silent,
 ) -> Run:
     """Evaluate models, one after the other, into one run folder; parts that are there are kept.
 
     Args:
         models: label to classifier.
-        data: the images.
-        conditions: in order; ids unique.
+        tasks: data sets with unique names, each with its conditions (see `make_task`).
         out: run folder, new or to be continued.
         options: see `Options`.
+        left_out: names of data sets that the reader would expect and that are not evaluated.
         report: told of finished work.
 
     Raises:
         UserError: as `evaluate`.
     """
-    if not conditions:
-        raise UserError("no condition is given; name at least one, like clean")
-    for label, classifier in models.items():
-        _check_space(label, classifier, conditions)
+    check_request(models, tasks)
     device = choose_device(options.device)
     manifest = make_manifest(
         models,
-        data,
-        conditions,
+        tasks,
+        left_out=left_out,
         seed=options.seed,
         batch_size=options.batch_size,
         on_bad_image=options.on_bad_image,
@@ -145,47 +141,53 @@ def evaluate_models(
     )
     folder = RunFolder.create_or_continue(out, manifest)
     folder.add_session(describe_environment(device))
-    for evaluation, classifier in zip(manifest.evaluations, models.values(), strict=True):
-        subject = Subject(
-            evaluation.label,
-            classifier,
-            data,
-            options.seed,
-            report,
-            PRECISIONS[options.attack_precision],
-            AdversarialStore(folder.path / ADVERSARIAL, options.save_adversarial),
-        )
-        check_same_images(folder, evaluation, data, classifier.preprocessing)
-        missing = folder.missing(evaluation)
-        parts = [part for part in missing if _in_shard(part, options.shard)]
-        elsewhere = len(data) - _images_of(parts, options.batch_size, len(data))
-        report(Step(evaluation.label, "", elsewhere, elsewhere * units(conditions), resumed=True))
-        sources = [condition.images for condition in conditions if condition.images is not None]
-        maker = Maker(data, classifier.preprocessing, sources, options.seed, options.batch_size)
-        loaded = load_parts(
-            maker,
-            parts,
-            batch_size=options.batch_size,
-            skip_bad=options.on_bad_image == "skip",
-            workers=options.workers,
-        )
-        with _ready(classifier, device), closing(loaded):
-            for part in loaded:
-                content = evaluate_part(subject, part, conditions, device)
-                folder.write_part(evaluation, part.clean.part, content)
-                images = len(part.clean.indices) + len(part.clean.absent)
-                report(Step(subject.label, "", images, 0))
+    pairs = [(classifier, task) for classifier in models.values() for task in tasks]
+    for evaluation, (classifier, task) in zip(manifest.evaluations, pairs, strict=True):
+        space = task.data.space
+        with _ready(classifier, device):
+            subject = Subject(
+                evaluation.label,
+                classifier if space is None else classifier.answering_in(space).to(device),
+                task.data,
+                options.seed,
+                report,
+                PRECISIONS[options.attack_precision],
+                AdversarialStore(folder.path / ADVERSARIAL, options.save_adversarial),
+            )
+            _evaluate(subject, task.conditions, folder, evaluation, options)
     return Run(folder)
 
 
-def _check_space(label: str, classifier: Classifier, conditions: Sequence[Condition]) -> None:
-    """A budget in normalised units means nothing for a network that takes pixels."""
-    normalized = [each for each in conditions if each.threat.space == "normalized"]
-    if normalized and classifier.normalize is None:
-        raise UserError(
-            f"{label} takes pixels, so protocol {normalized[0].protocol}, whose budgets are in "
-            "normalised units, means nothing for it; use protocol pixel, or say --normalize"
-        )
+def _evaluate(
+    subject: Subject,
+    conditions: Sequence[Condition],
+    folder: RunFolder,
+    evaluation: Evaluation,
+    options: Options,
+) -> None:
+    """One model, on its device, on one data set: the parts that are missing."""
+    data, size = subject.data, options.batch_size
+    check_same_images(folder, evaluation, data, subject.classifier.preprocessing)
+    parts = [part for part in folder.missing(evaluation) if _in_shard(part, options.shard)]
+    elsewhere = len(data) - _images_of(parts, size, len(data))
+    done = Step(subject.label, "", elsewhere, elsewhere * units(conditions), resumed=True)
+    subject.report(done)
+    device = choose_device(options.device)
+    sources = [condition.images for condition in conditions if condition.images is not None]
+    maker = Maker(data, subject.classifier.preprocessing, sources, options.seed, size)
+    loaded = load_parts(
+        maker,
+        parts,
+        batch_size=size,
+        skip_bad=options.on_bad_image == "skip",
+        workers=options.workers,
+    )
+    with closing(loaded):
+        for part in loaded:
+            content = evaluate_part(subject, part, conditions, device)
+            folder.write_part(evaluation, part.clean.part, content)
+            images = len(part.clean.indices) + len(part.clean.absent)
+            subject.report(Step(subject.label, "", images, 0))
 
 
 @contextmanager

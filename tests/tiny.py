@@ -23,6 +23,7 @@ from robustbench_twicing.data import BadImageError, Dataset
 from robustbench_twicing.preprocessing import Preprocessing
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from robustbench_twicing.runner import Options, Run, evaluate_models
+from robustbench_twicing.tasks import make_task
 
 SIDE = 8
 COUNTS = [each.name for each in RECORD_SCHEMA if pa.types.is_integer(each.type)]
@@ -155,9 +156,8 @@ def run(
 ) -> Run:
     """Evaluate one classifier with these options."""
     label = classifier.record.model
-    return evaluate_models(
-        {label: classifier}, data, conditions, out=out, options=Options(**options)
-    )
+    tasks = [make_task(data, conditions)]
+    return evaluate_models({label: classifier}, tasks, out=out, options=Options(**options))
 
 
 def table(run: Run) -> dict[str, dict[str, Any]]:

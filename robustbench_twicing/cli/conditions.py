@@ -1,7 +1,7 @@
 """From --suite, --attacks, --eps, --protocol and --set to conditions."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import UserError
 from ..imagenet_c import is_imagenet_c
@@ -20,33 +20,85 @@ DEFAULT, CORRUPTIONS = "quick", "corruptions"
 Overrides = Mapping[str, Mapping[str, Any]]
 
 
-def make_conditions(options: EvalOptions) -> "list[Condition]":
-    """The suite's conditions, with what the command line puts in their place.
+class SuiteData(NamedTuple):
+    """The data sets that a suite is about.
+
+    Attributes:
+        suite: its name.
+        clean: whether it does anything with the clean data set.
+        shifted: names of the others, in order.
+        corrupted: whether it has corruptions of the clean data set.
+    """
+
+    suite: str
+    clean: bool
+    shifted: tuple[str, ...]
+    corrupted: bool
+
+
+def suite_data(options: EvalOptions) -> SuiteData:
+    """Which data sets the suite and what the command line puts in its place are about.
+
+    Raises:
+        UserError: as `make_conditions`.
+    """
+    suite = _suite(options)
+    items = _items(suite, options)
+    return SuiteData(
+        _suite_name(options),
+        any(item.dataset is None for item in suite.conditions),
+        tuple(dict.fromkeys(item.dataset for item in suite.conditions if item.dataset)),
+        any(item.corruption for item in items),
+    )
+
+
+def make_conditions(options: EvalOptions, dataset: str | None = None) -> "list[Condition]":
+    """The suite's conditions on a data set, with what the command line puts in their place.
+
+    Args:
+        options: as typed.
+        dataset: name of a shifted one; None for the clean one. Attacks that the command line names
+            are for all data sets, corruptions for the clean one alone.
 
     Raises:
         UserError: an unknown suite, attack, budget, protocol or constant, or a condition twice.
     """
     from ..protocols import PROTOCOLS
-    from ..suites import load_suite
 
-    name = options.suite or (DEFAULT if options.corruptions is None else CORRUPTIONS)
-    suite = load_suite(name)
-    _check_data_only(suite, name)
+    suite = _suite(options)
+    _check_data_only(suite, _suite_name(options))
     if options.protocol is not None:
         PROTOCOLS[options.protocol]  # explains an unknown name
     items = _items(suite, options)
-    _check_protocol(suite, name, items, options)
+    _check_protocol(suite, _suite_name(options), items, options)
     overrides = parse_overrides(options)
     _check_used(overrides, items)
     protocol = options.protocol or suite.protocol
     conditions = [
-        condition for item in items for condition in _of_item(item, protocol, overrides, options)
+        condition
+        for item in items
+        if _is_on(item, dataset, named=options.attacks is not None)
+        for condition in _of_item(item, protocol, overrides, options)
     ]
     keys = [condition.key for condition in conditions]
     for condition in conditions:
         if keys.count(condition.key) > 1:
             raise UserError(f"condition {condition.id} is asked for twice; name it once")
     return conditions
+
+
+def _suite_name(options: EvalOptions) -> str:
+    return options.suite or (DEFAULT if options.corruptions is None else CORRUPTIONS)
+
+
+def _suite(options: EvalOptions) -> "Suite":
+    from ..suites import load_suite
+
+    return load_suite(_suite_name(options))
+
+
+def _is_on(item: "SuiteItem", dataset: str | None, *, named: bool) -> bool:
+    return item.dataset == dataset or (named and not item.corruption)
 
 
 def _items(suite: "Suite", options: EvalOptions) -> "Sequence[SuiteItem]":

@@ -39,7 +39,7 @@ def run(
     )
     if out.exists():
         _remove_earlier_demo(out)
-    status = evaluate(EvalOptions(model=[MODEL], checkpoint=CHECKPOINT, data=DATA, out=str(out)))
+    status = evaluate(EvalOptions(model=[MODEL], checkpoint=CHECKPOINT, data=[DATA], out=str(out)))
     console.print(
         "The same with your own checkpoint and images:\n"
         "  python run_eval.py eval --model deit_tiny_patch16_224=CHECKPOINT.pth --data FOLDER",

@@ -40,14 +40,16 @@ def run(options: EvalOptions) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     request = make_request(options)
     out = Path(options.out) if options.out else default_out(next(iter(request.models)))
+    if request.said:
+        sys.stderr.write(f"{request.said}\n")
     images, units = _work(request)
     with show_progress(images, units) as report:
         done = evaluate_models(
             request.models,
-            request.data,
-            request.conditions,
+            request.tasks,
             out=out,
             options=request.options,
+            left_out=request.left_out,
             report=_announce(out, report),
         )
     return show_results([done.folder], share=request.options.shard)
@@ -124,8 +126,10 @@ def exit_status(table: "pd.DataFrame") -> int:
 def _work(request: "Request") -> tuple[int, float]:
     from ..runner import units
 
-    images = len(request.data) * len(request.models)
-    return images, images * units(request.conditions)
+    models = len(request.models)
+    images = sum(len(task.data) for task in request.tasks)
+    passes = sum(len(task.data) * units(task.conditions) for task in request.tasks)
+    return models * images, models * passes
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -39,12 +39,27 @@ class EvalOptions:
         list[str], _opt("--label", help="Name in tables; one per --model.", panel=WHAT)
     ] = field(default_factory=list)
     data: Annotated[
-        str | None,
+        list[str],
         _opt(
             "--data",
-            help="Image folder, .npz file, samples:imagenet, or fashion-mnist:test1000.",
+            metavar="[NAME=]DIR",
+            help="Image folder, imagenet-a=DIR, .npz, samples:imagenet, fashion-mnist:test1000; "
+            "repeat for several.",
             panel=WHAT,
         ),
+    ] = field(default_factory=list)
+    data_root: Annotated[
+        str | None,
+        _opt(
+            "--data-root",
+            metavar="DIR",
+            help="Folder of imagenet, imagenet-a, imagenet-c, sketch, ...; used as needed.",
+            panel=WHAT,
+        ),
+    ] = None
+    without: Annotated[
+        str | None,
+        _opt("--without", metavar="NAMES", help="Data sets of the suite to leave out.", panel=WHAT),
     ] = None
     labels: Annotated[
         str | None, _opt("--labels", help="Labels of a flat folder: CSV or text.", panel=WHAT)

@@ -11,9 +11,10 @@ from .progress import duration
 
 if TYPE_CHECKING:
     import torch
+    from rich.console import Console
 
     from ..classifier import Classifier
-    from .request import Request
+    from ..tasks import Task
 
 SAMPLE = 4
 """Images of the measured batch."""
@@ -34,37 +35,28 @@ class Speed(NamedTuple):
 def run(options: EvalOptions) -> None:
     """Print passes and estimated time per model and condition, and how they were estimated."""
     from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
 
+    from ..checking import check_request
     from ..environment import choose_device
     from .request import make_request
 
     request = make_request(options)
+    check_request(request.models, request.tasks)
     device = choose_device(request.options.device)
     console = Console()
-    images = len(request.data)
     total = 0.0
     unknown: list[str] = []
+    if request.said:
+        console.print(request.said, soft_wrap=True, highlight=False, markup=False)
     for label, classifier in request.models.items():
-        speed = measure_speed(classifier, request, device)
-        table = Table(
-            "condition", "forward", "backward", "time", title=escape(f"{label}, {images} images")
-        )
-        for condition in request.conditions:
-            if condition.passes is None:
-                table.add_row(escape(condition.id), "?", "?", "?")
-                unknown.append(condition.id)
-                continue
-            forward, backward = (count * images for count in condition.passes)
-            seconds = forward * speed.forward + backward * speed.backward
-            total += seconds
-            table.add_row(escape(condition.id), f"{forward:,}", f"{backward:,}", duration(seconds))
-        console.print(table)
+        sample = min(SAMPLE, *(len(task.data) for task in request.tasks))
+        speed = measure_speed(classifier, sample, device)
+        for task in request.tasks:
+            total += _show(console, label, task, speed, unknown)
         console.print(
             f"Basis: one forward pass {1000 * speed.forward:.1f} ms and one backward pass "
             f"{1000 * speed.backward:.1f} ms per image, measured just now with batches of "
-            f"{min(SAMPLE, images)} on {device}, the faster of two."
+            f"{sample} on {device}, the faster of two."
         )
     console.print(f"In all about {duration(total)}, decoding of the images not included.")
     if unknown:
@@ -72,13 +64,35 @@ def run(options: EvalOptions) -> None:
         console.print(f"Not included, because its passes are not known beforehand: {names}.")
 
 
-def measure_speed(classifier: "Classifier", request: "Request", device: "torch.device") -> Speed:
+def _show(console: "Console", label: str, task: "Task", speed: Speed, unknown: list[str]) -> float:
+    """Print one table; return its seconds, and add what is not known beforehand to ``unknown``."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    images = len(task.data)
+    title = escape(f"{label} on {task.data.name}, {images} images")
+    table = Table("condition", "forward", "backward", "time", title=title)
+    total = 0.0
+    for condition in task.conditions:
+        if condition.passes is None:
+            table.add_row(escape(condition.id), "?", "?", "?")
+            unknown.append(condition.id)
+            continue
+        forward, backward = (count * images for count in condition.passes)
+        seconds = forward * speed.forward + backward * speed.backward
+        total += seconds
+        table.add_row(escape(condition.id), f"{forward:,}", f"{backward:,}", duration(seconds))
+    console.print(table)
+    return total
+
+
+def measure_speed(classifier: "Classifier", count: int, device: "torch.device") -> Speed:
     """Time one small grey batch forward and backward, the faster of two tries."""
     import torch
 
     from ..gradient import eval_mode, input_gradient
 
-    count, crop = min(SAMPLE, len(request.data)), classifier.preprocessing.crop
+    crop = classifier.preprocessing.crop
     x = torch.full((count, 3, crop, crop), 0.5, device=device)
     y = torch.zeros(count, dtype=torch.long, device=device)
     home = classifier.device

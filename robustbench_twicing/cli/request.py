@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from ..errors import UserError
-from .conditions import make_conditions
+from .conditions import suite_data
+from .data_sets import find_sources
 from .options import EvalOptions
+from .tasks import conditions_by_set, open_tasks
 
 if TYPE_CHECKING:
     from ..classifier import Classifier
-    from ..conditions import Condition
-    from ..data import Dataset
     from ..runner import Options
+    from ..tasks import Task
 
 
 class Request(NamedTuple):
@@ -21,15 +22,17 @@ class Request(NamedTuple):
 
     Attributes:
         models: label to classifier.
-        data: the images.
-        conditions: in order.
+        tasks: data sets, each with its conditions.
         options: how the run is computed.
+        left_out: names of data sets that the suite has and --without takes away.
+        said: what --data-root holds, in a sentence; empty without it.
     """
 
     models: "Mapping[str, Classifier]"
-    data: "Dataset"
-    conditions: "Sequence[Condition]"
+    tasks: "Sequence[Task]"
     options: "Options"
+    left_out: tuple[str, ...] = ()
+    said: str = ""
 
 
 def make_request(options: EvalOptions) -> Request:
@@ -40,23 +43,12 @@ def make_request(options: EvalOptions) -> Request:
     """
     if not options.model:
         raise UserError("no --model is given; name one, like --model deit_tiny_patch16_224")
-    if options.data is None:
-        raise UserError(
-            "no --data is given; name an image folder, an .npz file or samples:imagenet"
-        )
-    conditions = make_conditions(options)
+    sources = find_sources(options, suite_data(options))
+    conditions = conditions_by_set(options, sources)
     run_options = make_run_options(options)
     set_threads(options.threads)
-    from ..data import open_dataset
-
-    data = open_dataset(
-        options.data,
-        labels=options.labels,
-        classes=options.classes,
-        limit=options.limit,
-        seed=options.seed,
-    )
-    return Request(load_models(options), data, conditions, run_options)
+    tasks = open_tasks(options, sources, conditions)
+    return Request(load_models(options), tasks, run_options, sources.left_out, sources.said)
 
 
 def make_run_options(options: EvalOptions) -> "Options":

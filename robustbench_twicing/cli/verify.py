@@ -52,16 +52,22 @@ def run(options: EvalOptions) -> int:
 
     eps = parse_budgets(options.eps)[0] if options.eps else None
     request = make_request(
-        replace(options, data=options.data or DEFAULT_DATA, limit=options.limit or IMAGES)
+        replace(options, data=options.data or [DEFAULT_DATA], limit=options.limit or IMAGES)
     )
+    if len(request.tasks) > 1:
+        names = ", ".join(task.data.name for task in request.tasks)
+        raise UserError(f"verify compares on one data set, and these are several: {names}")
+    (data, _), *_ = request.tasks
     device = choose_device(options.device)
     console = Console()
     found: list[Agreement] = []
     for label, model in request.models.items():
-        indices = range(min(len(request.data), options.limit or IMAGES))
-        pixels = [request.data.pixels(index, model.preprocessing) for index in indices]
+        if data.space is not None:
+            model = model.answering_in(data.space)
+        indices = range(min(len(data), options.limit or IMAGES))
+        pixels = [data.pixels(index, model.preprocessing) for index in indices]
         x = to_tensor(np.stack(pixels), device)
-        y = torch.tensor([request.data.labels[index] for index in indices], device=device)
+        y = torch.tensor([data.labels[index] for index in indices], device=device)
         budget = float(eps) if eps is not None else EPS_255 / 255
         _check(label, model.to(device), x, y)
         rows = list(verify(Setting(model, x, y, budget, options.seed)))

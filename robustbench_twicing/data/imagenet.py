@@ -13,12 +13,13 @@ from typing import Literal
 NUM_CLASSES = 1000
 WNID = re.compile(r"n\d{8}")
 Subset = Literal["imagenet-a", "imagenet-r"]
+ClassList = Literal["imagenet-1k", "imagenet-a", "imagenet-r"]
 SUBSETS: tuple[Subset, ...] = ("imagenet-a", "imagenet-r")
 _FILES = {"imagenet-1k": "imagenet1k", "imagenet-a": "imagenet_a", "imagenet-r": "imagenet_r"}
 
 
 @cache
-def wnids(which: Literal["imagenet-1k"] | Subset = "imagenet-1k") -> tuple[str, ...]:
+def wnids(which: ClassList = "imagenet-1k") -> tuple[str, ...]:
     """Sorted WordNet ids: 1000, or the 200 of a subset."""
     name = f"{_FILES[which]}.txt"
     text = (resources.files(__package__) / "wnids" / name).read_text(encoding="ascii")
@@ -32,6 +33,6 @@ def wnid_to_index() -> Mapping[str, int]:
 
 
 @cache
-def subset_indices(which: Subset) -> tuple[int, ...]:
-    """The subset's 200 classes as ascending indices into the 1000 logits."""
+def subset_indices(which: ClassList) -> tuple[int, ...]:
+    """The list's classes, of a subset its 200, as ascending indices into the 1000 logits."""
     return tuple(wnid_to_index()[wnid] for wnid in wnids(which))

@@ -66,9 +66,9 @@ def _over_its_classes(dataset: Dataset, known: KnownSet) -> Dataset:
     space = subset_space(known.subset)
     position = {logits[0]: label for label, logits in enumerate(space.logits)}
     note = (
-        f"{known.name} is scored over the {len(position)} classes of {known.title} alone, for "
-        f"attacks, too (the other {NUM_CLASSES - len(position)} logits are left out), as papers "
-        f"report it; {known.name}/1000-way is the same forward pass scored over all 1000"
+        f"scored over the {len(position)} classes of {known.title} alone, for attacks, too (the "
+        f"other {NUM_CLASSES - len(position)} logits are left out), as papers report it; "
+        f"{known.name}/1000-way is the same forward pass scored over all 1000"
     )
     return replace(
         dataset,

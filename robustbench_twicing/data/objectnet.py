@@ -80,9 +80,9 @@ def _labelled(listing: Listing, mapping: Mapping) -> Labelled:
         )
     images = f"{len(kept):,} of {count(len(listing.images), 'image')}"
     rule = (
-        f"objectnet is scored over all 1000 logits: right is an answer that its mapping gives the "
-        f"image's class; {images} are evaluated, those in the {len(label)} classes that are "
-        f"ImageNet's, too; {BORDER} pixels of border are cut off"
+        f"scored over all 1000 logits: right is an answer that its mapping gives the image's "
+        f"class; {images} are evaluated, those in the {len(label)} classes that are ImageNet's, "
+        f"too; {BORDER} pixels of border are cut off"
     )
     return Labelled(
         kept,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import UserError
+from ..imagenet_c import is_imagenet_c
 from .arrays import open_arrays
 from .class_folders import label_by_folder
 from .class_list import OwnClasses, read_classes
@@ -41,6 +42,11 @@ def split_name(spec: str) -> Named:
     name, equals, path = spec.partition("=")
     if not equals or "/" in name or Path(spec).exists():
         return Named(None, spec)
+    if is_imagenet_c(name):
+        raise UserError(
+            f"{spec}: ImageNet-C's images take the place of clean ones; give those as --data, and "
+            f"--imagenet-c {path}"
+        )
     return Named(known_set(name), path)
 
 

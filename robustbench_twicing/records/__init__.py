@@ -1,7 +1,7 @@
 """The record of a run: a manifest and Parquet parts of one row per image and condition."""
 
 from .adversarial import AdversarialStore
-from .manifest import Evaluation, Manifest
+from .manifest import Evaluation, Manifest, condition_key
 from .reading import Parts, Records
 from .schema import SCHEMA_VERSION, Status
 from .store import Part, RunFolder
@@ -16,4 +16,5 @@ __all__ = [
     "Records",
     "RunFolder",
     "Status",
+    "condition_key",
 ]

@@ -1,5 +1,6 @@
 """run.json: everything a reader needs to trust or repeat the numbers."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple, Self
 
@@ -16,12 +17,15 @@ class Evaluation:
         record: `ModelRecord` as plain values.
         preprocessing: `Preprocessing` as plain values.
         dataset: name, source, fingerprint, counts, labelling, skipped files, notes, flags.
+        conditions: key (``pixel:clean``) of every condition, in order, and how many of the data
+            set's images it is about.
     """
 
     label: str
     record: dict[str, Any]
     preprocessing: dict[str, Any]
     dataset: dict[str, Any]
+    conditions: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,9 @@ class Manifest:
 
     Attributes:
         evaluations: what is evaluated, one entry per model and data set.
-        conditions: id, attack, eps (exact fraction), threat model, constants, protocol.
+        conditions: id, attack, eps (exact fraction), threat model, constants, protocol; those of
+            all data sets, each once.
+        left_out: names of data sets that the suite has and the user left out.
         seed: base seed of every random stream.
         batch_size: images per batch, which is also the range of one part.
         on_bad_image: ``stop`` or ``skip``.
@@ -46,7 +52,13 @@ class Manifest:
     on_bad_image: str = "stop"
     device: str = "cpu"
     attack_precision: str = "fp32"
+    left_out: tuple[str, ...] = ()
     schema: int = field(default=SCHEMA_VERSION)
+
+    def conditions_of(self, evaluation: Evaluation) -> tuple[dict[str, Any], ...]:
+        """The conditions of one model on one data set, in order."""
+        known = {condition_key(each): each for each in self.conditions}
+        return tuple(known[key] for key in evaluation.conditions)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -69,9 +81,20 @@ class Manifest:
         try:
             evaluations = tuple(Evaluation(**each) for each in values["evaluations"])
             conditions = tuple(values["conditions"])
+            left_out = tuple(values["left_out"])
         except TypeError as error:
             raise UserError(f"{where} is not a manifest of this version: {error}") from error
-        return cls(**{**values, "evaluations": evaluations, "conditions": conditions})
+        own = {"evaluations": evaluations, "conditions": conditions, "left_out": left_out}
+        found = cls(**{**values, **own})
+        known = {condition_key(each) for each in conditions}
+        if any(set(each.conditions) - known for each in evaluations):
+            raise UserError(f"{where} is not a manifest of this version: a condition is not there")
+        return found
+
+
+def condition_key(condition: Mapping[str, Any]) -> str:
+    """What tells a run's conditions apart: protocol and id."""
+    return f"{condition['protocol']}:{condition['id']}"
 
 
 class Difference(NamedTuple):

@@ -1,5 +1,6 @@
 """Suites: ordered lists of conditions, as YAML files."""
 
-from .reading import Suite, SuiteItem, list_suites, load_suite
+from .items import Suite, SuiteItem
+from .reading import list_suites, load_suite
 
 __all__ = ["Suite", "SuiteItem", "list_suites", "load_suite"]

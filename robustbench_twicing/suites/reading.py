@@ -1,27 +1,19 @@
 """Read a suite: a file of ours by name, or a user's own by path. It is data, never code."""
 
 from collections.abc import Iterator
-from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Any, get_args
 
 import yaml
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
+from pydantic import ValidationError
 
-from ..budgets import parse_budget
+from ..data.known_sets import KNOWN_SETS
 from ..errors import UserError
-from ..imagenet_c import GROUPS, SEVERITIES, parse_corruptions
+from ..imagenet_c import GROUPS, SEVERITIES
+from .items import ProtocolName, Suite, SuiteItem
 
 LARGEST_FILE = 1_000_000
-CLEAN = "clean"
 
 
 class _Loader(yaml.SafeLoader):
@@ -41,90 +33,6 @@ _NOT_YAML = (yaml.YAMLError, ValueError, RecursionError, LookupError, AttributeE
 """What PyYAML raises for bad text: ``!!int ''`` is an IndexError, ``!!timestamp x`` another."""
 
 
-def _budget(value: object) -> Fraction:
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        raise ValueError("a budget is written like 4/255")
-    try:
-        return parse_budget(str(value))
-    except UserError as error:
-        raise ValueError(str(error)) from error
-
-
-def _corruptions(value: object) -> tuple[str, ...]:
-    """Names, of which ``main``, ``extra`` and ``all`` stand for many; one may stand alone."""
-    names = value if isinstance(value, (list, tuple)) else [value]
-    texts = [name for name in names if isinstance(name, str)]
-    if not texts or len(texts) < len(names):
-        raise ValueError("a corruption is a name, like fog, or a list of names")
-    try:
-        return parse_corruptions(",".join(texts))
-    except UserError as error:
-        raise ValueError(str(error)) from error
-
-
-def _severities(value: object) -> tuple[int, ...]:
-    """Whole numbers; one may stand alone."""
-    numbers = value if isinstance(value, (list, tuple)) else [value]
-    if not numbers or not all(type(each) is int and each in SEVERITIES for each in numbers):
-        raise ValueError("a severity is a whole number from 1 to 5, or a list of them")
-    return tuple(dict.fromkeys(numbers))
-
-
-ProtocolName = Literal["pixel", "paper"]
-Budget = Annotated[Fraction, BeforeValidator(_budget)]
-
-
-class SuiteItem(BaseModel):
-    """One attack with its budgets and constants, or corruptions with their severities.
-
-    Attributes:
-        attack: a name in the table of attacks, or ``clean``, which has no budgets and constants.
-        eps: budgets, in the protocol's own space.
-        protocol: another protocol than the suite's.
-        settings: constants in place of the protocol's.
-        corruption: names of ImageNet-C, in place of an attack.
-        severity: of these corruptions; all five unless given.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
-
-    attack: str | None = None
-    eps: tuple[Budget, ...] = ()
-    protocol: ProtocolName | None = None
-    settings: dict[str, bool | int | float | str] = Field(default_factory=dict)
-    corruption: Annotated[tuple[str, ...], BeforeValidator(_corruptions)] = ()
-    severity: Annotated[tuple[int, ...], BeforeValidator(_severities)] = SEVERITIES
-
-    @model_validator(mode="after")
-    def _is_one_thing(self) -> Self:
-        if (self.attack is None) != bool(self.corruption):
-            raise ValueError("a condition names either an attack or corruptions")
-        if self.corruption and self.model_fields_set - {"corruption", "severity"}:
-            raise ValueError("corruptions take severity and nothing else: they have no budget")
-        if self.attack is not None and "severity" in self.model_fields_set:
-            raise ValueError("severity belongs to corruption, not to an attack")
-        if self.attack == CLEAN and (self.eps or self.settings):
-            raise ValueError("clean takes no budgets and no constants")
-        return self
-
-
-class Suite(BaseModel):
-    """An ordered list of conditions under one protocol."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    protocol: ProtocolName = "pixel"
-    conditions: tuple[SuiteItem, ...] = Field(min_length=1)
-
-    def budgets(self, attack: str) -> tuple[Fraction, ...]:
-        """The attack's budgets here; for an attack that is not here, those of all others."""
-        own = [item for item in self.conditions if item.attack == attack]
-        found = [eps for item in own or self.conditions for eps in item.eps]
-        return tuple(dict.fromkeys(found))
-
-
 def list_suites() -> list[str]:
     """Names of the suites that come with the package."""
     found = files(__package__).iterdir()
@@ -138,7 +46,8 @@ def load_suite(name: str) -> Suite:
         UserError: no such suite or file, or a line of it is wrong (named, with what is allowed).
     """
     if name in list_suites():
-        return parse_suite((files(__package__) / f"{name}.yaml").read_text("utf-8"), name)
+        text = (files(__package__) / f"{name}.yaml").read_text("utf-8")
+        return _with_included(parse_suite(text, name), name)
     if not name.endswith((".yaml", ".yml")):
         known = ", ".join(list_suites())
         raise UserError(f"no suite is called {name!r}; known: {known}, or give a file .yaml")
@@ -149,7 +58,25 @@ def load_suite(name: str) -> Suite:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"suite file {name} cannot be read: {error}") from error
-    return parse_suite(text, name)
+    return _with_included(parse_suite(text, name), name)
+
+
+def _with_included(suite: Suite, name: str) -> Suite:
+    """The suite with the conditions of those that it includes, none of them twice."""
+    items: list[SuiteItem] = []
+    for included in suite.include:
+        if included not in list_suites():
+            known = ", ".join(list_suites())
+            raise UserError(f"{name} includes {included!r}, which is no suite of ours: {known}")
+        other = load_suite(included)
+        if other.include:
+            raise UserError(f"{name} includes {included}, which includes others itself")
+        for item in other.conditions:
+            fixed = item.corruption or item.dataset or item.protocol
+            items.append(item if fixed else item.model_copy(update={"protocol": other.protocol}))
+    items += suite.conditions
+    once = {item.model_dump_json(): item for item in items}
+    return suite.model_copy(update={"conditions": tuple(once.values())})
 
 
 def parse_suite(text: str, name: str) -> Suite:
@@ -188,6 +115,8 @@ def _allowed(location: tuple[Any, ...]) -> Iterator[str]:
         yield "budgets like 4/255"
     elif names[:1] == ["conditions"] and "corruption" in names:
         yield from (*GROUPS["all"], *GROUPS)
+    elif names[:1] == ["conditions"] and "dataset" in names:
+        yield from (known.name for known in KNOWN_SETS.values() if known.shifted)
     elif names[:1] == ["conditions"] and "severity" in names:
         yield from map(str, SEVERITIES)
     elif names[:1] == ["conditions"] and len(location) > 1:

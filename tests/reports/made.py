@@ -99,11 +99,14 @@ def write_run(
         "mean": [0.5] * 3,
         "std": [*STD],
     }
+    conditions = [condition(name, protocol, **(settings or {})) for name in first]
+    counts = {each.key: n_images for each in conditions}
     evaluations = tuple(
-        Evaluation(label, model(label, **(models or {}).get(label, {})), preprocessing, about)
+        Evaluation(
+            label, model(label, **(models or {}).get(label, {})), preprocessing, about, counts
+        )
         for label in outcomes
     )
-    conditions = [condition(name, protocol, **(settings or {})) for name in first]
     described = tuple(describe_condition(each) for each in conditions)
     options = {"seed": 0, "batch_size": 4, **manifest}
     folder = RunFolder.create_or_continue(path, Manifest(evaluations, described, **options))

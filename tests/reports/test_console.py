@@ -17,6 +17,7 @@ from reports.explanations import explain_flag
 from robustbench_twicing import evaluate
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.runner import Options, Run, evaluate_models
+from robustbench_twicing.tasks import make_task
 from tests.tiny import column, convnet, greys, halfspace, noise, quick_conditions, run, table
 
 
@@ -125,7 +126,9 @@ def test_two_protocols_are_never_in_one_table_of_accuracies(tmp_path: Path) -> N
 
 def test_each_label_has_its_section(tmp_path: Path) -> None:
     models = {"deit[10-12]": convnet(0), "[red]b[/red]": convnet(1)}
-    done = evaluate_models(models, noise(3), [clean()], out=tmp_path / "run", options=Options())
+    done = evaluate_models(
+        models, [make_task(noise(3), [clean()])], out=tmp_path / "run", options=Options()
+    )
     text = shown(done)
     for label, top1 in zip(models, column(done, "top1"), strict=True):
         section = text.split(f"{label} on tiny", 1)[1]

@@ -21,6 +21,7 @@ from robustbench_twicing.data import Skipped
 from robustbench_twicing.records import Part, RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from robustbench_twicing.runner import Options, Run, evaluate_models
+from robustbench_twicing.tasks import make_task
 from tests.tiny import (
     PREPROCESSING,
     column,
@@ -164,7 +165,10 @@ def test_two_protocols_of_one_budget_are_two_rows(tmp_path: Path) -> None:
 def ranks(rows: list[tuple[int | None, str]], tmp_path: Path) -> dict[str, Any]:
     """The result of a record made by hand: (rank or none, status) of each image."""
     made = evaluate_models(
-        {"m": halfspace()}, greys([200] * 4, [1] * 4), [clean()], out=tmp_path, options=Options()
+        {"m": halfspace()},
+        [make_task(greys([200] * 4, [1] * 4), [clean()])],
+        out=tmp_path,
+        options=Options(),
     )
     (evaluation,) = made.folder.manifest.evaluations
     frame = made.folder.records(evaluation).frame.iloc[: len(rows)].copy()

@@ -222,3 +222,25 @@ def test_unreadable_images_stop_the_run_or_are_counted(
     out = capsys.readouterr().out
     for name in ("900_truncated.JPEG", "901_empty.JPEG", "902_not_an_image.JPEG"):
         assert name in out.replace("\n", ""), name
+
+
+def test_h09_imagenet_a_over_200_classes_and_over_1000(
+    build: Callable[[str], Case], capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = build("h09")
+    out = case.folder / "run"
+    model = f"deit_tiny_patch16_224={case.folder / 'palette200_deit_tiny.pth'}"
+    data = f"imagenet-a={case.folder / 'imagenet-a'}"
+    status = main(["eval", "--model", model, "--data", data, "--device", "cpu", "--out", str(out)])
+    assert status == 0
+    with (out / "results.csv").open(newline="") as file:
+        rows = {row["condition"]: row for row in csv.DictReader(file)}
+    assert list(rows) == ["imagenet-a", "imagenet-a/1000-way"]
+    for name, expected in (("imagenet-a", "top1_200way"), ("imagenet-a/1000-way", "top1_1000way")):
+        assert float(rows[name]["top1"]) == pytest.approx(100 * case.expect[expected])
+        assert rows[name]["n_images"] == str(case.expect["n"])
+    assert rows["imagenet-a"]["flags"] == "200-way"
+    assert rows["imagenet-a/1000-way"]["flags"] == "1000-way"
+    assert rows["imagenet-a/1000-way"]["n_forward"] == "0"
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "200-way (imagenet-a): scored over the data set's own 200 classes" in printed

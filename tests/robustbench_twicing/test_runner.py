@@ -21,6 +21,7 @@ from robustbench_twicing.progress import BACKWARD_COST, Step
 from robustbench_twicing.records import Status
 from robustbench_twicing.runner import Options, evaluate_models, units
 from robustbench_twicing.scoring import score
+from robustbench_twicing.tasks import make_task
 from tests.tiny import (
     PREPROCESSING,
     ConvNet,
@@ -149,14 +150,16 @@ def test_a_label_may_be_given(tmp_path: Path) -> None:
 def test_two_models_go_into_one_run(tmp_path: Path) -> None:
     models = {"a": convnet(0), "b": convnet(1)}
     done = evaluate_models(
-        models, noise(7), quick_conditions("clean", "pgd"), out=tmp_path / "run", options=Options()
+        models,
+        [make_task(noise(7), quick_conditions("clean", "pgd"))],
+        out=tmp_path / "run",
+        options=Options(),
     )
     records = done.records()
     assert records.groupby("label", sort=False).size().to_dict() == {"a": 14, "b": 14}
     alone = evaluate_models(
         {"b": convnet(1)},
-        noise(7),
-        quick_conditions("clean", "pgd"),
+        [make_task(noise(7), quick_conditions("clean", "pgd"))],
         out=tmp_path / "alone",
         options=Options(),
     )
@@ -221,8 +224,7 @@ def test_what_is_reported_adds_up_to_the_work(done_before: Sequence[int], tmp_pa
     steps: list[Step] = []
     evaluate_models(
         {"convnet": convnet()},
-        data,
-        conditions,
+        [make_task(data, conditions)],
         out=out,
         options=Options(batch_size=3),
         report=steps.append,

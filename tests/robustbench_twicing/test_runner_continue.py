@@ -24,6 +24,7 @@ from robustbench_twicing.data.limit import limit_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.runner import Run
+from robustbench_twicing.tasks import make_task
 from tests.tiny import convnet, dataset, noise, quick_conditions, run, text
 
 CONDITIONS = quick_conditions("clean", "fgsm", "pgd", "spsa", "noise")
@@ -160,7 +161,7 @@ def test_other_data_models_and_conditions_are_refused_by_name(whole: Run) -> Non
         (convnet(), noise(11, seed=1), CONDITIONS, r"evaluations\[0\].dataset.fingerprint: '"),
         (convnet(), other_labels(), CONDITIONS, r"evaluations\[0\].dataset.fingerprint: '"),
         (convnet(), noise(10), CONDITIONS, r"evaluations\[0\].dataset.n_images: 11 there, 10"),
-        (convnet(), data, CONDITIONS[:-1], "conditions: 5 entries there, 4 entries asked for"),
+        (convnet(), data, CONDITIONS[:-1], "noise@4/255: 11 there, None asked for"),
         (convnet(), data, [*CONDITIONS[:2], other, *CONDITIONS[3:]], r"settings.steps: 3 there, 4"),
         (convnet(), data, [*CONDITIONS[1:], clean()], r"conditions\[0\].id: 'clean' there"),
     ]
@@ -233,7 +234,10 @@ def test_files_of_one_label_are_never_taken_for_anothers(tmp_path: Path) -> None
 
     models = {"a b": convnet(0), "a/b": convnet(1), "a_b": convnet(2)}
     done = evaluate_models(
-        models, noise(3), [clean()], out=tmp_path / "run", options=Options(batch_size=3)
+        models,
+        [make_task(noise(3), [clean()])],
+        out=tmp_path / "run",
+        options=Options(batch_size=3),
     )
     records = done.records()
     assert records["label"].tolist() == [label for label in models for _ in range(3)]

@@ -44,7 +44,7 @@ def test_the_demo_evaluates_what_the_packages_bring(
     monkeypatch.setattr("robustbench_twicing.cli.eval.run", evaluate)
     assert main(["demo", "--out", str(tmp_path / "demo")]) == 0
     assert (asked[0].model, asked[0].checkpoint) == ([demo.MODEL], "random:0")
-    assert asked[0].data == "samples:imagenet"
+    assert asked[0].data == ["samples:imagenet"]
     assert "say nothing about any model" in " ".join(capsys.readouterr().out.split())
 
 

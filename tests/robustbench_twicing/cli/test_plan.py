@@ -8,11 +8,8 @@ import torch
 from attacks.spec import SCORING_PASSES
 from robustbench_twicing.cli import main
 from robustbench_twicing.cli.plan import Speed, measure_speed
-from robustbench_twicing.cli.request import Request
-from robustbench_twicing.conditions import clean
-from robustbench_twicing.runner import Options
 from tests.robustbench_twicing.cli.conftest import Site
-from tests.tiny import convnet, noise
+from tests.tiny import convnet
 
 
 def plan(site: Site, *arguments: str) -> int:
@@ -36,7 +33,7 @@ def test_passes_are_those_that_eval_counts(site: Site, capsys: pytest.CaptureFix
         **{f"fgsm@{eps}/255": (both, 11) for eps in budgets},
         **{f"pgd@{eps}/255": (both + 11 * 20, 11 * 20) for eps in budgets},
     }
-    assert "net, 11 images" in out
+    assert "net on photos, 11 images" in out
     assert "Basis: one forward pass" in out
     assert "In all about 0:" in out
 
@@ -80,16 +77,15 @@ def test_every_model_has_its_own_estimate(site: Site, capsys: pytest.CaptureFixt
         plan(site, "--model", other, "--label", "a[b]", "--label", "[c]", "--attacks", "clean") == 0
     )
     out = capsys.readouterr().out
-    assert "a[b], 11 images" in out
-    assert "[c], 11 images" in out
+    assert "a[b] on photos, 11 images" in out
+    assert "[c] on photos, 11 images" in out
     assert out.count("Basis:") == 2
 
 
 def test_speed_is_measured_on_few_images_and_leaves_the_model_alone() -> None:
     model = convnet().train()
-    request = Request({"a": model}, noise(7), [clean()], Options())
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    speed = measure_speed(model, request, torch.device("cpu"))
+    speed = measure_speed(model, 4, torch.device("cpu"))
     assert isinstance(speed, Speed)
     assert speed.forward > 0
     assert speed.backward >= 0

@@ -20,7 +20,8 @@ from robustbench_twicing.records.store import folder_name
 
 
 def evaluation(label: str = "a model", images: int = 4) -> Evaluation:
-    return Evaluation(label, {"model": "m"}, {"crop": 8}, {"name": "data", "n_images": images})
+    data = {"name": "data", "n_images": images}
+    return Evaluation(label, {"model": "m"}, {"crop": 8}, data, {"pixel:clean": images})
 
 
 def manifest(*labels: str, **changes: Any) -> Manifest:
@@ -28,7 +29,7 @@ def manifest(*labels: str, **changes: Any) -> Manifest:
     return Manifest(
         **{
             "evaluations": evaluations,
-            "conditions": ({"id": "clean"},),
+            "conditions": ({"id": "clean", "protocol": "pixel"},),
             "seed": 0,
             "batch_size": 2,
             **changes,

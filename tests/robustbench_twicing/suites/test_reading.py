@@ -106,8 +106,8 @@ def test_budgets_of_one_attack_or_of_all() -> None:
         ("", "x.yaml is not a mapping"),
         ("- a\n", "is not a mapping; it has the keys protocol and conditions"),
         ("conditions: [\n", "x.yaml is not YAML: while parsing"),
-        ("a: 1\n", r"x.yaml:1: .*; allowed here: protocol, conditions$"),
-        ("conditions: []\n", "x.yaml:1: conditions: "),
+        ("a: 1\n", r"x.yaml:1: .*; allowed here: protocol, include, conditions$"),
+        ("conditions: []\n", "x.yaml:1: the suite: .*a suite has at least one condition"),
         (
             "conditions:\n- {attack: pgd}\nprotocol: l2\n",
             r"x.yaml:3: .*allowed here: pixel",
