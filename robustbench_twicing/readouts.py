@@ -38,6 +38,8 @@ def is_counted(data: Dataset, condition: Condition, image: int) -> bool:
 
 def count_images(data: Dataset, condition: Condition) -> int:
     """How many of the images a condition is about."""
+    if condition.over is None:
+        return len(data)
     return sum(is_counted(data, condition, image) for image in range(len(data)))
 
 
