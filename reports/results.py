@@ -196,7 +196,7 @@ def _cost(cost: Cost) -> dict[str, Any]:
 
 def _flags(entry: Entry) -> list[str]:
     condition, dataset, manifest = entry.condition, entry.evaluation.dataset, entry.manifest
-    flags = [*entry.evaluation.record["flags"], *dataset["flags"], *condition["flags"]]
+    flags = [*entry.evaluation.record["flags"], *dataset["flags"], *condition.get("flags", [])]
     flags += entry.flags
     if dataset["skipped"]:
         flags.append("files-left-out")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cache
 
-from robustbench_twicing.data.imagenet import NUM_CLASSES
+from robustbench_twicing.data.imagenet import NUM_CLASSES, SUBSETS, subset_indices
 from robustbench_twicing.records import Evaluation
 
 MARKS = ("wnid", "imagenet")
@@ -17,7 +17,10 @@ def class_name(index: int, evaluation: Evaluation) -> str:
         index: as in the records: a position among the logits that are scored.
         evaluation: tells which classes the logits are.
     """
+    space = (evaluation.dataset.get("space") or {}).get("name")
     chosen: Sequence[int] | None = evaluation.record["details"].get("classes")
+    if space in SUBSETS:
+        chosen = subset_indices(space)
     if chosen:
         index = int(chosen[index])
     labelling = str(evaluation.dataset["labelling"]).lower()

@@ -73,6 +73,7 @@ def _data(entry: Entry) -> dict[str, Any]:
         "source": dataset["source"],
         "labels": dataset["labelling"],
         "classes": dataset["num_classes"],
+        "convention": (dataset.get("space") or {}).get("convention", ""),
         "fingerprint": dataset["fingerprint"],
         "left out": len(dataset["skipped"]),
     }

@@ -74,6 +74,7 @@ class Manifest:
         if not isinstance(values, dict):
             raise UserError(f"{where} is not a manifest: it holds no settings")
         check_version(values.get("schema"), where)
+        values = _completed(values)
         wanted = {each.name for each in fields(cls)}
         if set(values) != wanted:
             odd = ", ".join(sorted(set(values) ^ wanted))
@@ -90,6 +91,19 @@ class Manifest:
         if any(set(each.conditions) - known for each in evaluations):
             raise UserError(f"{where} is not a manifest of this version: a condition is not there")
         return found
+
+
+def _completed(values: dict[str, Any]) -> dict[str, Any]:
+    """A manifest of one data set, from before a run had several, in the words of today's."""
+    try:
+        keys = [condition_key(each) for each in values["conditions"]]
+        evaluations = [
+            {"conditions": dict.fromkeys(keys, int(each["dataset"]["n_images"])), **each}
+            for each in values["evaluations"]
+        ]
+    except (TypeError, KeyError, ValueError):
+        return values  # no manifest; the caller says so
+    return {"left_out": [], **values, "evaluations": evaluations}
 
 
 def condition_key(condition: Mapping[str, Any]) -> str:

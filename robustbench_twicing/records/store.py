@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
@@ -43,11 +42,15 @@ class RunFolder:
     Args:
         path: the folder.
         manifest: what the run is.
+        settings: what run.json holds, where that is not just the manifest's own words.
     """
 
-    def __init__(self, path: Path, manifest: Manifest) -> None:
+    def __init__(
+        self, path: Path, manifest: Manifest, settings: dict[str, Any] | None = None
+    ) -> None:
         self.path = path
         self.manifest = manifest
+        self._settings = _comparable(manifest.as_dict() if settings is None else settings)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -65,7 +68,7 @@ class RunFolder:
             values = json.loads(file.read_text(encoding="utf-8"))
         except ValueError as error:
             raise UserError(f"{file} is not readable JSON: {error}") from error
-        return cls(path, Manifest.from_dict(values, str(file)))
+        return cls(path, Manifest.from_dict(values, str(file)), values)
 
     @classmethod
     def create_or_continue(cls, path: Path, manifest: Manifest) -> Self:
@@ -74,10 +77,10 @@ class RunFolder:
         Raises:
             UserError: the folder holds something else, or a run with other settings (named).
         """
-        asked = _comparable(manifest)
+        asked = _comparable(manifest.as_dict())
         if (path / "run.json").exists():
             found = cls.open(path)
-            difference = first_difference(_comparable(found.manifest), asked)
+            difference = first_difference(_comparable(found.manifest.as_dict()), asked)
             if difference:
                 raise UserError(
                     f"{path} was made with other settings ({difference.path}: {difference.old} "
@@ -141,10 +144,6 @@ class RunFolder:
         path = self.part_path(evaluation, part)
         write_atomically(path, lambda file: pq.write_table(table, file, write_page_checksum=True))
 
-    @cached_property
-    def _settings(self) -> dict[str, Any]:
-        return _comparable(self.manifest)
-
     def _belongs_to(self, evaluation: Evaluation, part: int) -> str:
         """What a part is of: this manifest, this model and data set, this range of images."""
         about = [self._settings, evaluation.label, evaluation.dataset["name"], part]
@@ -203,12 +202,12 @@ class RunFolder:
         return Records(frame, found.costs, found.flags)
 
 
-def _comparable(manifest: Manifest) -> dict[str, Any]:
+def _comparable(settings: dict[str, Any]) -> dict[str, Any]:
     """What must be equal for a run to be continued.
 
     Not what to do with images that cannot be read: that changes no finished part.
     """
-    values: dict[str, Any] = json.loads(json.dumps(manifest.as_dict()))
+    values: dict[str, Any] = json.loads(json.dumps(settings))
     del values["on_bad_image"]
     plain = {name: each for name, each in values.items() if not isinstance(each, (list, dict))}
     return plain | values  # another seed is named as such, not by the subset that it draws

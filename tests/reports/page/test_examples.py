@@ -137,9 +137,12 @@ def test_values_are_spread_from_first_to_last(count: int, wanted: list[int]) -> 
     assert spread(list(range(count)), 3) == wanted
 
 
-def evaluation(labelling: str, num_classes: int, classes: list[int] | None = None) -> Evaluation:
-    dataset = {"labelling": labelling, "num_classes": num_classes}
-    return Evaluation("m", {"details": {"classes": classes}}, {}, dataset)
+def evaluation(
+    labelling: str, num_classes: int, classes: list[int] | None = None, space: str = ""
+) -> Evaluation:
+    about = {"name": space} if space else None
+    dataset = {"labelling": labelling, "num_classes": num_classes, "space": about}
+    return Evaluation("m", {"details": {"classes": classes}}, {}, dataset, {})
 
 
 @pytest.mark.parametrize(
@@ -148,6 +151,8 @@ def evaluation(labelling: str, num_classes: int, classes: list[int] | None = Non
         (evaluation("folders named by wnid", 1000), 281, "tabby (281)"),
         (evaluation("ImageNet-1k index in the file name", 1000), 0, "tench (0)"),
         (evaluation("folders named by wnid", 200, [281, 999]), 1, "toilet tissue (999)"),
+        (evaluation("folders named by wnid", 200, space="imagenet-a"), 0, "stingray (6)"),
+        (evaluation("ObjectNet's folders", 113, space="objectnet"), 7, "class 7"),
         (evaluation("class indices in an array", 1000), 281, "class 281"),
         (evaluation("folders named by wnid", 88), 5, "class 5"),
         (evaluation("folders named by wnid", 1000), 1000, "class 1000"),

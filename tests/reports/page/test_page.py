@@ -19,6 +19,7 @@ from reports.page import content, spoken_size, write_page
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.runner import Options, evaluate_models
+from robustbench_twicing.tasks import make_task
 from tests.reports.made import Outcomes, write_run
 from tests.reports.page.read_page import Element, Read
 from tests.tiny import convnet, noise
@@ -205,8 +206,8 @@ def test_adversarial_examples_are_in_the_page(tmp_path: Path) -> None:
     model = convnet()
     conditions = [clean(), ATTACKS["fgsm"].condition(Fraction(8, 255))]
     data = replace(noise(3), name="<u>tiny</u>")
-    options = Options(save_adversarial=2)
-    done = evaluate_models({label: model}, data, conditions, out=tmp_path / "run", options=options)
+    tasks, options = [make_task(data, conditions)], Options(save_adversarial=2)
+    done = evaluate_models({label: model}, tasks, out=tmp_path / "run", options=options)
     read = page_of(done.folder, out=tmp_path)
     shown = [each for each in read.all("img") if "article" in each.inside]
     assert len(shown) == 2 * 3
@@ -220,9 +221,8 @@ def test_adversarial_examples_are_in_the_page(tmp_path: Path) -> None:
 def test_the_manifest_tells_versions_hashes_and_settings(tmp_path: Path) -> None:
     conditions = [clean(), ATTACKS["pgd"].condition(Fraction(1, 255), overrides={"steps": 3})]
     out = tmp_path / "run"
-    done = evaluate_models(
-        {"A": convnet()}, noise(2), conditions, out=out, options=Options(seed=77)
-    )
+    tasks = [make_task(noise(2), conditions)]
+    done = evaluate_models({"A": convnet()}, tasks, out=out, options=Options(seed=77))
     read = page_of(done.folder, out=tmp_path)
     (session,) = done.folder.sessions()
     evaluation: Any = done.folder.manifest.evaluations[0]

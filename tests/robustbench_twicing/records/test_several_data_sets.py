@@ -1,0 +1,66 @@
+"""A manifest with several data sets, and one from before there were several."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.records import Evaluation, Manifest, Part, RunFolder
+from robustbench_twicing.records.schema import RECORD_SCHEMA
+
+CONDITIONS = tuple({"id": name, "protocol": "pixel"} for name in ("clean", "pgd", "imagenet-a"))
+
+
+def evaluation(name: str, conditions: dict[str, int], images: int = 3) -> Evaluation:
+    return Evaluation("m", {"model": "m"}, {}, {"name": name, "n_images": images}, conditions)
+
+
+CLEAN = evaluation("val", {"pixel:pgd": 3, "pixel:clean": 2})
+SHIFTED = evaluation("imagenet-a", {"pixel:imagenet-a": 3})
+
+
+def manifest(*evaluations: Evaluation, left_out: tuple[str, ...] = ()) -> Manifest:
+    return Manifest(evaluations, CONDITIONS, 0, 4, left_out=left_out)
+
+
+def part() -> Part:
+    columns: dict[str, list[Any]] = {name: [None] * 2 for name in RECORD_SCHEMA.names}
+    named = {"protocol": ["pixel"] * 2, "condition": ["clean"] * 2, "image": ["a", "b"]}
+    return Part(columns | named, {})
+
+
+def test_every_data_set_has_its_own_conditions() -> None:
+    several = manifest(CLEAN, SHIFTED)
+    ids = [[each["id"] for each in several.conditions_of(one)] for one in several.evaluations]
+    assert ids == [["pgd", "clean"], ["imagenet-a"]]
+
+
+def test_it_is_read_back_as_it_was(tmp_path: Path) -> None:
+    asked = manifest(CLEAN, SHIFTED, left_out=("imagenetv2",))
+    RunFolder.create_or_continue(tmp_path / "run", asked)
+    assert RunFolder.open(tmp_path / "run").manifest == asked
+    with pytest.raises(UserError, match="left_out: 1 entries there, 0 entries asked for"):
+        RunFolder.create_or_continue(tmp_path / "run", manifest(CLEAN, SHIFTED))
+
+
+def test_a_condition_that_nothing_describes_is_refused(tmp_path: Path) -> None:
+    strange = manifest(CLEAN, evaluation("x", {"pixel:fgsm": 3}))
+    (tmp_path / "run.json").write_text(json.dumps(strange.as_dict()))
+    with pytest.raises(UserError, match=r"run\.json is not a manifest .* a condition is not there"):
+        RunFolder.open(tmp_path)
+
+
+def test_a_run_from_before_there_were_several_is_still_read(tmp_path: Path) -> None:
+    old = json.loads(json.dumps(manifest(CLEAN).as_dict()))
+    del old["left_out"], old["evaluations"][0]["conditions"]
+    (tmp_path / "run.json").write_text(json.dumps(old))
+    written = RunFolder(tmp_path, manifest(CLEAN), old)
+    written.write_part(CLEAN, 0, part())
+    folder = RunFolder.open(tmp_path)
+    (one,) = folder.manifest.evaluations
+    assert one.conditions == {f"pixel:{each['id']}": 3 for each in CONDITIONS}
+    assert folder.records(one).frame["image"].tolist() == ["a", "b"]
+    with pytest.raises(UserError, match="belongs to another run"):
+        RunFolder(tmp_path, manifest(CLEAN)).records(one)
