@@ -48,7 +48,7 @@ wheel: $(STAMP)  ## build the wheel, install it elsewhere, run that copy from an
 	cd / && $(INSTALLED) --version
 	cd / && $(INSTALLED) eval --model timm:test_vit=random:0 --data samples:imagenet --limit 2 \
 		--attacks clean,fgsm --eps 1/255 --out $(CURDIR)/build/run
-	cd / && $(INSTALLED) eval --model fmnist_fan_twicing=bundled --data fashion-mnist:test1000 \
+	cd / && $(INSTALLED) eval --model fmnist_fan=bundled --data fashion-mnist:test1000 \
 		--limit 20 --attacks clean --out $(CURDIR)/build/zoo
 
 # For tests and benchmarks only, and without their declared dependencies, which are not used:

@@ -6,6 +6,7 @@ from ..errors import UserError
 
 ZOO = (
     "fmnist_deit",
+    "fmnist_neutreno",
     "fmnist_featscale",
     "fmnist_attnscale",
     "fmnist_twicing",
