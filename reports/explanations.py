@@ -31,7 +31,8 @@ _EXPLANATIONS = {
     "the condition is incomplete and not scored.",
     r"not-imagenet-c-(.+)px": "corrupted at {0} pixels, not at 224: not ImageNet-C, and not to be "
     "compared with its numbers.",
-    r"(200)-way": "scored over the data set's own {0} classes; the other logits are left out.",
+    r"(200)-way": "scored over the {0} classes of the test set that is named alone; the other "
+    "logits are left out.",
     r"(1000)-way": "the same images scored over all {0} logits, which is not the number that "
     "papers report for this data set.",
     r"mapped-(.+)": "scored over all 1000 logits; answers are mapped to {0} classes by the data "

@@ -64,7 +64,7 @@ def probe(
         advance: called with the number of images after each batch.
 
     Raises:
-        UserError: the file does not fit the model.
+        UserError: the file does not fit the model, or the model not the images' classes.
     """
     classifier = load_model(
         name,
@@ -75,6 +75,8 @@ def probe(
         arch_override=True,
     )
     target = next(classifier.parameters()).device
+    if data.space is not None:
+        classifier = classifier.answering_in(data.space).to(target)
     labels = torch.tensor(data.labels)
     correct = images = 0
     parts = range(-(-len(data) // batch_size))

@@ -53,9 +53,12 @@ def run(
     set_threads(chosen.threads)
     if seed < 0:
         raise UserError(f"--seed {seed} is negative; it is 0 or more")
+    images = open_dataset(data, classes=classes)
+    if images.clean_id != "clean":
+        raise UserError(f"{images.name} is a test set; nothing may be trained on it")
     done = train(
         model,
-        open_dataset(data, classes=classes),
+        images,
         out,
         recipe=chosen,
         val=None if val is None else open_dataset(val, classes=classes),

@@ -243,4 +243,4 @@ def test_h09_imagenet_a_over_200_classes_and_over_1000(
     assert rows["imagenet-a/1000-way"]["flags"] == "1000-way"
     assert rows["imagenet-a/1000-way"]["n_forward"] == "0"
     printed = " ".join(capsys.readouterr().out.split())
-    assert "200-way (imagenet-a): scored over the data set's own 200 classes" in printed
+    assert "200-way (imagenet-a): scored over the 200 classes of the test set" in printed

@@ -1,5 +1,6 @@
 """Photographs and a network of one's own, as a user has them on disk."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -7,7 +8,8 @@ import pytest
 from PIL import Image
 
 from robustbench_twicing.cli import main
-from robustbench_twicing.data import wnids
+from robustbench_twicing.data import subset_indices, wnids
+from tests.palette import CODE, subset_folders, wnid_folders, write
 
 NETWORK = '''
 import torch
@@ -101,3 +103,49 @@ def site(tmp_path: Path) -> Site:
     code = tmp_path / "network.py"
     code.write_text(NETWORK)
     return Site(tmp_path, data, f"{code}:build")
+
+
+EvaluateSets = Callable[..., int]
+
+
+@pytest.fixture(scope="session")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every set under its usual name, with a few pictures in each."""
+    root = tmp_path_factory.mktemp("root")
+    few = sorted({*subset_indices("imagenet-a")[:3], *subset_indices("imagenet-r")[:3], 0, 999})
+    write(root / "imagenet" / "val", wnid_folders(few))
+    write(root / "imagenet" / "train", wnid_folders(few))
+    write(root / "imagenet-a", subset_folders("imagenet-a"))
+    write(root / "ImageNet_R", subset_folders("imagenet-r"))
+    numbers = {f"{number}/x.png": number for number in (2, 10, 999)}
+    write(root / "imagenetv2-matched-frequency-format-val", numbers)
+    write(root / "sketch", wnid_folders([7, 8]))
+    (root / "notes").mkdir()
+    (root / "model.py").write_text(CODE)
+    return root
+
+
+@pytest.fixture
+def evaluate(root: Path, tmp_path: Path) -> EvaluateSets:
+    """Run a command on the palette network; the run folder is tmp_path/run."""
+
+    def go(*arguments: str, command: str = "eval", model: str = "build") -> int:
+        return main(
+            [
+                command,
+                *("--model", f"{root / 'model.py'}:{model}", "--label", "palette"),
+                *("--crop", "8", "--resize", "8", "--batch-size", "64", "--device", "cpu"),
+                *("--out", str(tmp_path / "run")),
+                *arguments,
+            ]
+        )
+
+    return go
+
+
+def one_line(capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line of a mistake."""
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    (said,) = captured.err.splitlines()
+    return said

@@ -2,55 +2,21 @@
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from robustbench_twicing.cli import main
-from robustbench_twicing.cli.data_sets import find_below
-from robustbench_twicing.data import subset_indices
+from robustbench_twicing.cli.data_sets import Sources, find_below
+from robustbench_twicing.cli.options import EvalOptions
+from robustbench_twicing.cli.tasks import conditions_by_set
 from robustbench_twicing.errors import UserError
-from tests.palette import CODE, subset_folders, wnid_folders, write
+from tests.palette import wnid_folders, write
+from tests.robustbench_twicing.cli.conftest import EvaluateSets as Eval
+from tests.robustbench_twicing.cli.conftest import one_line as line
 
-Eval = Callable[..., int]
 ALL = ("imagenet", "imagenet-a", "imagenet-r", "imagenetv2", "imagenet-sketch")
 BESIDE = ("clean/imagenet-a-classes", "clean/imagenet-r-classes")
-
-
-@pytest.fixture(scope="module")
-def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every set under its usual name, with a few pictures in each."""
-    root = tmp_path_factory.mktemp("root")
-    few = sorted({*subset_indices("imagenet-a")[:3], *subset_indices("imagenet-r")[:3], 0, 999})
-    write(root / "imagenet" / "val", wnid_folders(few))
-    write(root / "imagenet" / "train", wnid_folders(few))
-    write(root / "imagenet-a", subset_folders("imagenet-a"))
-    write(root / "ImageNet_R", subset_folders("imagenet-r"))
-    numbers = {f"{number}/x.png": number for number in (2, 10, 999)}
-    write(root / "imagenetv2-matched-frequency-format-val", numbers)
-    write(root / "sketch", wnid_folders([7, 8]))
-    (root / "notes").mkdir()
-    (root / "model.py").write_text(CODE)
-    return root
-
-
-@pytest.fixture
-def evaluate(root: Path, tmp_path: Path) -> Eval:
-    """Run a command on the palette network; the run folder is tmp_path/run."""
-
-    def go(*arguments: str, command: str = "eval", model: str = "build") -> int:
-        return main(
-            [
-                command,
-                *("--model", f"{root / 'model.py'}:{model}", "--label", "palette"),
-                *("--crop", "8", "--resize", "8", "--batch-size", "64", "--device", "cpu"),
-                *("--out", str(tmp_path / "run")),
-                *arguments,
-            ]
-        )
-
-    return go
 
 
 def found(tmp_path: Path) -> dict[str, list[str]]:
@@ -61,14 +27,6 @@ def found(tmp_path: Path) -> dict[str, list[str]]:
             assert row["status"] == "ok"
             sets.setdefault(row["dataset"], []).append(row["condition"])
     return sets
-
-
-def line(capsys: pytest.CaptureFixture[str]) -> str:
-    """The one line of a mistake."""
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    (said,) = captured.err.splitlines()
-    return said
 
 
 def test_shifts_below_one_folder(
@@ -122,17 +80,6 @@ def test_a_missing_set_is_refused_unless_left_out(
     assert json.loads((tmp_path / "run" / "run.json").read_text())["left_out"] == ["imagenet-r"]
 
 
-def test_suites_without_any_folder(evaluate: Eval, capsys: pytest.CaptureFixture[str]) -> None:
-    assert evaluate("--suite", "shifts") == 1
-    assert "suite shifts asks for imagenet-a, imagenet-r, imagenetv2, imagenet-sketch" in line(
-        capsys
-    )
-    assert evaluate() == 1
-    assert "no --data is given" in line(capsys)
-    assert evaluate("--suite", "full") == 1
-    assert "no --data is given" in line(capsys)
-
-
 def test_attacks_are_for_the_clean_images_alone(root: Path, evaluate: Eval, tmp_path: Path) -> None:
     a = f"imagenet-a={root}/imagenet-a"
     clean = ("--data", f"imagenet={root}/imagenet")
@@ -174,60 +121,6 @@ def test_a_suite_file_may_attack_a_shifted_set(root: Path, evaluate: Eval, tmp_p
     sketch = ("--data", f"sketch={root}/sketch")
     assert evaluate("--suite", str(suite), *sketch) == 0
     assert found(tmp_path) == {"imagenet-sketch": ["imagenet-sketch", "fgsm@4/255"]}
-
-
-MISTAKES = {
-    ("--data", "imagenet-r={root}/imagenet-a"): "is not ImageNet-R: its 200 classes are exactly",
-    ("--data", "imagnet-a={root}/imagenet-a"): "Did you mean 'imagenet-a'?",
-    ("--data", "imagenet-c={root}/notes"): "give those as --data, and --imagenet-c {root}/notes",
-    ("--data", "{root}/imagenet-a", "--data", "{root}/imagenet-a"): "2 data sets are called imag",
-    ("--data", "sketch={root}/sketch", "--data", "imagenet-sketch={root}/sketch"): "is given twice",
-    ("--data", "sketch={root}/sketch", "--without", "sketch"): "leaves out what --data gives",
-    ("--data", "{root}/sketch", "--without", "sketch"): "nothing asks for it",
-    ("--data", "{root}/sketch", "--without", "sketsch"): "no data set is called 'sketsch'",
-    ("--data", "sketch={root}/sketch", "--labels", "x.csv"): "--labels is for one data set, and 0",
-    ("--data", "imagenet={root}/imagenet", "--classes", "x"): "has labels of its own",
-    ("--data-root", "{root}/nothing"): "--data-root {root}/nothing cannot be read",
-    ("--data-root", "{root}/notes"): "suite quick asks for imagenet, but",
-}
-
-
-@pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
-def test_mistakes_are_one_line(
-    arguments: tuple[str, ...],
-    root: Path,
-    evaluate: Eval,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert evaluate(*(each.format(root=root) for each in arguments)) == 1
-    assert MISTAKES[arguments].format(root=root) in line(capsys)
-    assert not (tmp_path / "run").exists()
-
-
-@pytest.mark.parametrize("command", ["eval", "plan"])
-def test_models_of_other_classes_are_refused(
-    command: str, root: Path, evaluate: Eval, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("imagenet-a", "sketch"):
-        arguments = ("--data", f"{name}={root}/{name}")
-        both = (*arguments, "--data", f"imagenet={root}/imagenet")
-        assert evaluate(*both, command=command, model="ten") == 1
-        assert "palette has 10 classes, imagenet needs 1000" in line(capsys)
-        if name == "imagenet-a":
-            assert evaluate(*arguments, command=command, model="ten") == 1
-            assert "palette has 10 classes, imagenet-a needs ImageNet-1k's 1000" in line(capsys)
-
-
-def test_a_plain_folder_of_imagenet_a_is_named(
-    root: Path, evaluate: Eval, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert evaluate("--data", str(root / "imagenet-a"), "--attacks", "clean") == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "--data imagenet-a=DIR gives the number that papers report" in printed
-    with (tmp_path / "run" / "results.csv").open(newline="") as file:
-        (row,) = csv.DictReader(file)
-    assert (row["condition"], row["flags"]) == ("clean", "classes-of-imagenet-a")
 
 
 def test_plan_names_every_set(
@@ -286,3 +179,28 @@ def test_which_folders_are_taken(root: Path, tmp_path: Path) -> None:
     (tmp_path / "imagenet_sketch").mkdir()
     with pytest.raises(UserError, match="has imagenet_sketch and sketch for imagenet-sketch; say"):
         find_below(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("says", "source", "files"),
+    [
+        ({}, "official", 2),
+        ({"imagenet_c_jpeg": "none"}, "generated-memory", None),
+        ({"imagenet_c": "own"}, "official", 1),
+    ],
+)
+def test_imagenet_c_of_the_root_serves_corruptions(
+    says: dict[str, str],
+    source: str,
+    files: int | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its files are read, unless the user says where they are or how to make them."""
+    monkeypatch.chdir(tmp_path)
+    write(Path("own") / "fog" / "1", wnid_folders([1]))
+    write(Path("below") / "fog" / "1", wnid_folders([2, 3]))
+    options = EvalOptions(corruptions="fog", severities="1", **says)  # type: ignore[arg-type]
+    made = conditions_by_set(options, Sources(("val",), {}, imagenet_c="below"))[None]
+    (described,) = (each.images.describe() for each in made if each.images is not None)
+    assert (described["source"], described.get("files")) == (source, files)

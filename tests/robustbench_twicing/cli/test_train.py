@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from robustbench_twicing.cli import main
+from tests.palette import wnid_folders, write
 
 CUT = "fashion-mnist:test1000"
 QUICK = ("--recipe", "fmnist", "--set", "epochs=1", "--set", "batch_size=500")
@@ -54,6 +55,15 @@ def test_mistakes_are_one_line_and_leave_nothing(
     assert said in err
     assert err.count("\n") == 1
     assert not out.exists()
+
+
+def test_nothing_is_trained_on_a_test_set(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write(tmp_path / "sketch", wnid_folders([1, 2]))
+    arguments = ["train", "-m", "fmnist_deit", "--data", f"sketch={data}", *QUICK]
+    assert main([*arguments, "--out", str(tmp_path / "run")]) == 1
+    assert "imagenet-sketch is a test set; nothing may be trained on it" in capsys.readouterr().err
 
 
 def test_a_missing_option_is_said(capsys: pytest.CaptureFixture[str]) -> None:
