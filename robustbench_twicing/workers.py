@@ -12,6 +12,8 @@ State = TypeVar("State")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
+SLOW_IMPORTS = ["torchvision.transforms.functional", "scipy.ndimage", __name__]
+
 _state: Any = None
 """In a worker: what it was started with."""
 
@@ -19,8 +21,9 @@ _state: Any = None
 class WorkerPool(Generic[State]):
     """Processes that are handed a state once, and then tasks.
 
-    They are spawned, not forked, since the parent may use threads and a GPU. They end with the
-    parent, however that ends, and leave Ctrl-C to it.
+    They are not forked from the parent, which may use threads and a GPU, but from a server that
+    has done the slow imports once. They end with the parent, however that ends, and leave Ctrl-C
+    to it.
 
     Args:
         workers: how many processes.
@@ -28,8 +31,10 @@ class WorkerPool(Generic[State]):
     """
 
     def __init__(self, workers: int, state: State) -> None:
+        server = get_context("forkserver")
+        server.set_forkserver_preload(SLOW_IMPORTS)
         self._pool = ProcessPoolExecutor(
-            workers, mp_context=get_context("spawn"), initializer=_start, initargs=(state,)
+            workers, mp_context=server, initializer=_start, initargs=(state,)
         )
 
     def submit(self, work: Callable[[State, Task], Result], task: Task) -> "Future[Result]":

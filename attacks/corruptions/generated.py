@@ -11,6 +11,7 @@ from robustbench_twicing.imagenet_c import SEVERITIES, SIDE
 from robustbench_twicing.preprocessing import Preprocessing
 
 from .digital import store_as_jpeg
+from .frost_textures import frost_textures
 from .pixels import MIN_SIDE, Pixels
 from .streams import image_rng
 from .table import CORRUPTIONS, OFFICIAL_JPEG_QUALITY, corrupt
@@ -71,6 +72,15 @@ class GeneratedImages:
         if self.jpeg:
             corrupted = store_as_jpeg(corrupted, OFFICIAL_JPEG_QUALITY)
         return preprocessing.fit(Image.fromarray(corrupted))
+
+    def lacking(self) -> str:
+        """What keeps these images from being made, as far as it is known beforehand; else empty."""
+        if self.corruption == "frost":
+            try:
+                frost_textures(self.frost_dir)
+            except UserError as error:
+                return str(error)
+        return ""
 
     def describe(self) -> dict[str, Any]:
         """What decides the pixels; not where the frost photographs, checked by hash, were found."""

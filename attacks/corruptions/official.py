@@ -26,6 +26,7 @@ class OfficialImages:
     The files of one condition are matched with the clean images by class and name.
 
     Attributes:
+        root: the folder of all conditions.
         cell: corruption and severity.
         folder: with ``<wnid>/<image>``; None where the download has none for this condition.
         source: ``official``, or how the files were generated, where their folder says so.
@@ -35,6 +36,7 @@ class OfficialImages:
         endings: of their names.
     """
 
+    root: Path
     cell: Cell
     folder: Path | None
     source: str
@@ -50,7 +52,8 @@ class OfficialImages:
         name = class_and_stem(data, index)
         path = self._find(name)
         if path is None:
-            raise MissingImageError(f"{self.folder or self.cell.id}: {name} is not there")
+            place = self.folder or f"{self.root} has no folder for {self.cell.id}"
+            raise MissingImageError(f"{place}: {name} is not there")
         image = read_rgb(path)
         if image.size != (self.side, self.side):
             width, height = image.size
@@ -103,6 +106,7 @@ def open_official(root: Path, cell: Cell) -> OfficialImages:
         endings.add(Path(name).suffix)
         files += 1
     return OfficialImages(
+        root,
         cell,
         folder,
         "official" if record is None else source_name(jpeg=record["jpeg"]),

@@ -7,8 +7,12 @@ from ..errors import UserError
 from ..imagenet_c import SIDE, cells, parse_corruptions, parse_id, parse_severities
 from .options import EvalOptions
 
+MOST_NAMES = 6
+"""Conditions that one line names."""
+
 if TYPE_CHECKING:
     from ..conditions import Condition
+    from ..data import Dataset
     from ..suites import SuiteItem
 
 
@@ -102,3 +106,34 @@ def parse_jpeg(text: str | None) -> bool:
     if text not in (None, "85", "none"):
         raise UserError(f"--imagenet-c-jpeg {text!r} is unknown; it is 85 or none")
     return text != "none"
+
+
+def shortfalls(conditions: "Sequence[Condition]", data: "Dataset") -> list[str]:
+    """What corruptions will lack, found out before the work starts: files, photographs of frost.
+
+    Raises:
+        UserError: a folder of corrupted images has none of the images of the data set.
+    """
+    from attacks.corruptions import GeneratedImages, OfficialImages
+
+    found: dict[str, list[str]] = {}
+    official = [each.images for each in conditions if isinstance(each.images, OfficialImages)]
+    missing = [source.missing(data) for source in official]
+    if official and min(missing) == len(data):
+        raise UserError(
+            f"none of the {len(data)} images of {data.name} has a file in {official[0].root}; "
+            "they are matched by class and name, so give the clean images of these files"
+        )
+    for source, count in zip(official, missing, strict=True):
+        if count:
+            why = f"{count} of {len(data)} images have no file in {source.root}: incomplete"
+            found.setdefault(why, []).append(source.cell.id)
+    for each in conditions:
+        if isinstance(each.images, GeneratedImages) and (why := each.images.lacking()):
+            found.setdefault(f"cannot be made: {why}", []).append(each.id)
+    return [f"{_named(names)}: {why}" for why, names in found.items()]
+
+
+def _named(names: list[str]) -> str:
+    rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + rest

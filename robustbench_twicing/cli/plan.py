@@ -10,6 +10,8 @@ from .options import EvalOptions
 from .progress import duration
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import torch
     from rich.console import Console
 
@@ -44,7 +46,7 @@ def run(options: EvalOptions) -> None:
     check_request(request.models, request.tasks)
     device = choose_device(request.options.device)
     console = Console()
-    total = 0.0
+    total = corrupting = 0.0
     unknown: list[str] = []
     if request.said:
         console.print(request.said, soft_wrap=True, highlight=False, markup=False)
@@ -52,26 +54,42 @@ def run(options: EvalOptions) -> None:
         sample = min(SAMPLE, *(len(task.data) for task in request.tasks))
         speed = measure_speed(classifier, sample, device)
         for task in request.tasks:
-            total += _show(console, label, task, speed, unknown)
+            making = measure_making(classifier, task, request.options.seed)
+            total += _show(console, label, task, speed, unknown, making=making)
+            corrupting += len(task.data) * sum(making.values())
         console.print(
             f"Basis: one forward pass {1000 * speed.forward:.1f} ms and one backward pass "
             f"{1000 * speed.backward:.1f} ms per image, measured just now with batches of "
             f"{sample} on {device}, the faster of two."
         )
     console.print(f"In all about {duration(total)}, decoding of the images not included.")
+    if corrupting:
+        console.print(
+            f"Making the corrupted images takes about {duration(corrupting)} of one process beside "
+            "the network's; --workers N divides it. Basis: the first image of each condition."
+        )
     if unknown:
         names = ", ".join(dict.fromkeys(unknown))
         console.print(f"Not included, because its passes are not known beforehand: {names}.")
 
 
-def _show(console: "Console", label: str, task: "Task", speed: Speed, unknown: list[str]) -> float:
+def _show(
+    console: "Console",
+    label: str,
+    task: "Task",
+    speed: Speed,
+    unknown: list[str],
+    *,
+    making: "Mapping[str, float]",
+) -> float:
     """Print one table; return its seconds, and add what is not known beforehand to ``unknown``."""
     from rich.markup import escape
     from rich.table import Table
 
     images = len(task.data)
     title = escape(f"{label} on {task.data.name}, {images} images")
-    table = Table("condition", "forward", "backward", "time", title=title)
+    columns = ["condition", "forward", "backward", "time", *(["its images"] if making else [])]
+    table = Table(*columns, title=title)
     total = 0.0
     for condition in task.conditions:
         if condition.passes is None:
@@ -81,9 +99,26 @@ def _show(console: "Console", label: str, task: "Task", speed: Speed, unknown: l
         forward, backward = (count * images for count in condition.passes)
         seconds = forward * speed.forward + backward * speed.backward
         total += seconds
-        table.add_row(escape(condition.id), f"{forward:,}", f"{backward:,}", duration(seconds))
+        row = [condition.id, f"{forward:,}", f"{backward:,}", duration(seconds)]
+        if condition.key in making:
+            row.append(duration(images * making[condition.key]))
+        table.add_row(*map(escape, row))
     console.print(table)
     return total
+
+
+def measure_making(classifier: "Classifier", task: "Task", seed: int) -> dict[str, float]:
+    """Seconds that one image of every condition takes to make, by its key; one that fails has 0."""
+    from ..making import Maker, Wanted
+
+    sourced = {each.key: each.images for each in task.conditions if each.images is not None}
+    maker = Maker(task.data, classifier.preprocessing, list(sourced.values()), seed)
+    found = {}
+    for position, key in enumerate(sourced):
+        start = time.perf_counter()
+        (made,) = maker.make(Wanted(position, [0]))
+        found[key] = 0.0 if isinstance(made, Exception) else time.perf_counter() - start
+    return found
 
 
 def measure_speed(classifier: "Classifier", count: int, device: "torch.device") -> Speed:

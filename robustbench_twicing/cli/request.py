@@ -1,12 +1,14 @@
 """From options to models, images and conditions; every mistake is found before work starts."""
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from ..errors import UserError
 from .conditions import suite_data
+from .corruptions import shortfalls
 from .data_sets import find_sources
 from .options import EvalOptions
 from .tasks import conditions_by_set, open_tasks
@@ -48,6 +50,8 @@ def make_request(options: EvalOptions) -> Request:
     run_options = make_run_options(options)
     set_threads(options.threads)
     tasks = open_tasks(options, sources, conditions)
+    for line in (line for task in tasks for line in shortfalls(task.conditions, task.data)):
+        sys.stderr.write(f"warning: {line}\n")
     return Request(load_models(options), tasks, run_options, sources.left_out, sources.said)
 
 
