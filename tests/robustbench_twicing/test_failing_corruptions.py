@@ -1,0 +1,143 @@
+"""Corruptions that fail, and images that are not there: never scored, never left out in silence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attacks import corruption_condition
+from attacks.corruptions.folder import Recipe, write_folder
+from robustbench_twicing.conditions import Condition, clean
+from robustbench_twicing.data import BadImageError, Dataset, open_dataset
+from robustbench_twicing.errors import UserError
+from tests.attacks.corruptions.clean_photos import photographs
+from tests.robustbench_twicing.test_runner_corruptions import CONDITIONS, rows, run
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return open_dataset(photographs(tmp_path_factory.mktemp("photos") / "clean"))
+
+
+def replaced(**changed: Any) -> Condition:
+    condition = corruption_condition("fog", 3)
+    return replace(condition, images=Faulty(**changed))
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """A source that fails at some images; the others are black."""
+
+    at: Sequence[int] = ()
+    error: type[Exception] = ZeroDivisionError
+
+    def pixels(self, data: Dataset, index: int, preprocessing: Any, *, seed: int) -> Any:
+        """Black, or the failure."""
+        if index in self.at:
+            if self.error is BadImageError:
+                raise BadImageError("/c/fog/3/x.JPEG", "is damaged")
+            raise self.error("no luck")
+        return np.zeros((224, 224, 3), np.uint8)
+
+    def describe(self) -> dict[str, Any]:
+        """Just the source."""
+        return {"source": "made up", "side": 224}
+
+
+@pytest.mark.parametrize(
+    ("at", "workers"), [([1], 1), ([0, 1, 2], 1), ([0, 1, 2, 3, 4], 1), ([0, 1, 2], 2)]
+)
+def test_a_source_that_fails_is_an_error_row_and_stops_nothing_else(
+    at: list[int], workers: int, data: Dataset, tmp_path: Path
+) -> None:
+    conditions = [clean(), replaced(at=at), CONDITIONS[2]]
+    done = run(data, tmp_path / "run", conditions, workers=workers)
+    failed = rows(done)["imagenet-c/fog/3"]
+    assert (failed["status"], failed["n_images"]) == ("error", 5 - len(at))
+    assert pd.isna(failed["top1"])
+    assert rows(done)["imagenet-c/gaussian_noise/1"]["status"] == "ok"
+    records = done.records()
+    messages = records[records["status"] == "error"]["message"]
+    assert len(messages) == len(at)
+    assert messages.str.startswith("ZeroDivisionError: no luck (test_failing_corruptions.py:").all()
+
+
+def test_a_users_mistake_is_said_without_its_place(data: Dataset, tmp_path: Path) -> None:
+    done = run(data, tmp_path / "run", [replaced(at=[0], error=UserError)])
+    assert done.records()["message"].tolist()[0] == "no luck"
+
+
+def test_images_without_a_file_make_a_condition_incomplete(data: Dataset, tmp_path: Path) -> None:
+    list(write_folder(data, tmp_path / "c", Recipe(("fog",), (3,))))
+    gone = next((tmp_path / "c").rglob("*.JPEG"))
+    gone.unlink()
+    conditions = [
+        clean(),
+        corruption_condition("fog", 3, folder=tmp_path / "c"),
+        corruption_condition("snow", 1, folder=tmp_path / "c"),
+    ]
+    done = run(data, tmp_path / "run", conditions)
+    assert done.complete
+    found = rows(done)
+    assert found["clean"]["status"] == "ok"
+    fog, snow = found["imagenet-c/fog/3"], found["imagenet-c/snow/1"]
+    assert (fog["status"], fog["n_images"]) == ("incomplete", 4)
+    assert (snow["status"], snow["n_images"]) == ("incomplete", 0)
+    assert pd.isna(fog["top1"])
+    assert fog["flags"] == "files-missing-1-of-5"
+    assert snow["flags"] == "files-missing-5-of-5"
+    records = done.records()
+    (missing,) = records[(records["condition"] == fog["condition"]) & (records["rank"].isna())][
+        "image"
+    ]
+    assert Path(missing).stem == gone.stem
+    list(write_folder(data, tmp_path / "c", Recipe(("fog",), (3,))))
+    conditions[1] = corruption_condition("fog", 3, folder=tmp_path / "c")
+    with pytest.raises(UserError, match=r"conditions\[1\]\.images\.files: 4 there, 5 asked for"):
+        run(data, tmp_path / "run", conditions)
+
+
+@pytest.mark.parametrize("policy", ["stop", "skip"])
+def test_a_damaged_corrupted_file_is_handled_as_any_damaged_image(
+    policy: str, data: Dataset, tmp_path: Path
+) -> None:
+    conditions = [clean(), replaced(at=[3], error=BadImageError)]
+    if policy == "stop":
+        with pytest.raises(BadImageError, match=r"/c/fog/3/x\.JPEG is damaged"):
+            run(data, tmp_path / "run", conditions)
+        return
+    found = rows(run(data, tmp_path / "run", conditions, on_bad_image=policy))
+    assert (found["clean"]["n_images"], found["clean"]["n_skipped"]) == (5, 0)
+    fog = found["imagenet-c/fog/3"]
+    assert (fog["status"], fog["n_images"], fog["n_skipped"]) == ("ok", 4, 1)
+
+
+def test_an_image_whose_clean_file_is_damaged_is_skipped_everywhere_once(tmp_path: Path) -> None:
+    folder = photographs(tmp_path / "clean")
+    broken = sorted(folder.rglob("*.JPEG"))[1]
+    broken.write_bytes(broken.read_bytes()[:500])
+    data = open_dataset(folder)
+    with pytest.raises(BadImageError, match=broken.name):
+        run(data, tmp_path / "stopped")
+    done = run(data, tmp_path / "run", on_bad_image="skip")
+    for row in rows(done).values():
+        assert (row["status"], row["n_images"], row["n_skipped"]) == ("ok", 4, 1)
+    assert len(done.records()) == 5 * len(CONDITIONS)
+
+
+def test_no_attack_precision_is_said_of_what_was_not_attacked(
+    data: Dataset, tmp_path: Path
+) -> None:
+    found = rows(run(data, tmp_path / "run", CONDITIONS[1:4], attack_precision="bf16"))
+    assert found["fgsm@1/255"]["flags"].split(";")[0] == "attack-in-bf16"
+    assert found["imagenet-c/fog/3"]["flags"] == ""
+
+
+def test_another_size_is_flagged(data: Dataset, tmp_path: Path) -> None:
+    done = run(data, tmp_path / "run", [corruption_condition("fog", 3, side=64)])
+    (row,) = rows(done).values()
+    assert (row["status"], row["flags"]) == ("ok", "not-imagenet-c-64px")
