@@ -24,6 +24,7 @@ from robustbench_twicing.data import Dataset, open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.runner import Options, Run, evaluate_models
+from robustbench_twicing.tasks import make_task
 from tests.attacks.corruptions.clean_photos import photographs, stripes
 from tests.tiny import text
 
@@ -44,7 +45,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 def run(data: Dataset, out: Path, conditions: Sequence[Condition] = CONDITIONS, **how: Any) -> Run:
     options = Options(**{"batch_size": 3, **how})
-    return evaluate_models({"stripes": stripes()}, data, conditions, out=out, options=options)
+    tasks = [make_task(data, conditions)]
+    return evaluate_models({"stripes": stripes()}, tasks, out=out, options=options)
 
 
 @pytest.fixture(scope="module")
