@@ -46,7 +46,8 @@ def data_identity(evaluation: Evaluation) -> dict[str, Any]:
 
 def condition_identity(entry: "Entry") -> dict[str, Any]:
     """What is done to the images; seed and precision matter where something is."""
-    condition = {name: value for name, value in entry.condition.items() if name != "notes"}
+    words = ("notes", "flags")
+    condition = {name: value for name, value in entry.condition.items() if name not in words}
     if condition["attack"] == CLEAN:
         return _plain(condition)
     manifest = entry.manifest

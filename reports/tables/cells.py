@@ -213,8 +213,9 @@ def _missing(
             own.append(labels[int(row)])
     for condition, without in lacking.items():
         attack, at, _ = condition.partition("@")
-        there = rows.loc[rows["attack"] == attack, "condition"].str.partition("@")[2]
-        has = f"; there is {', '.join(dict.fromkeys(there))}" if at and len(there) else ""
+        others = rows.loc[rows["attack"] == attack, "condition"]
+        there = dict.fromkeys(other.partition("@")[2] for other in others)
+        has = f"; there is {', '.join(there)}" if at and there else ""
         yield f"{condition} was not run for {', '.join(without)}{has}."
 
 

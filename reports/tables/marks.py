@@ -56,7 +56,7 @@ def mark(sheet: Sheet, marking: Marking, runs: Runs | None = None) -> Sheet:
             raise ValueError("significance needs the records")
         marks, tests = _by_test(sheet, found, runs)
         note = SIGNIFICANT_NOTE.format(tests)
-    if not found:
+    if not marks and (marking == "best" or not found):
         return sheet
     return replace(sheet, marks={**sheet.marks, **marks}, notes=(*sheet.notes, note))
 

@@ -10,6 +10,7 @@ from robustbench_twicing.conditions import CLEAN, condition_id
 
 from ..corruption_error import Baseline
 from ..merging import Runs
+from .all_results import all_results
 from .cells import Need, blocks, fill, sheet_of
 from .placements import layers_table
 from .sheet import Column, Sheet
@@ -65,8 +66,15 @@ def table2(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
     yield from shifts_table(runs, rows, choices.baseline)
 
 
+def everything(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
+    """All results, with intervals."""
+    del choices
+    yield from all_results(runs, rows)
+
+
 Preset = Callable[[Runs, pd.DataFrame, Choices], Iterator[Sheet]]
 PRESETS: dict[str, tuple[Preset, tuple[str, ...]]] = {
+    "results": (everything, ("dataset", "protocol")),
     "table1": (table1, ("dataset", "protocol")),
     "table2": (table2, ("protocol",)),
     "featscale": (featscale, ("dataset", "protocol")),
@@ -79,7 +87,7 @@ PRESETS: dict[str, tuple[Preset, tuple[str, ...]]] = {
 def preset_tables(
     name: str, runs: Runs, table: pd.DataFrame, choices: Choices | None = None
 ) -> list[Sheet]:
-    """The tables of a preset, one or several for each data set and protocol.
+    """The tables of a preset, one or several for each data set and protocol; none that are empty.
 
     Args:
         name: of `PRESETS`.
@@ -92,7 +100,8 @@ def preset_tables(
     """
     make, by = PRESETS[name]
     chosen = choices or Choices()
-    return [sheet for rows in blocks(table, by) for sheet in make(runs, rows, chosen)]
+    made = [sheet for rows in blocks(table, by) for sheet in make(runs, rows, chosen)]
+    return [sheet for sheet in made if len(sheet.frame) and any(sheet.about["dataset"])]
 
 
 def attack_needs(budgets: Budgets) -> list[Need]:

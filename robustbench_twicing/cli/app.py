@@ -10,6 +10,7 @@ from .. import __version__
 from ..errors import UserError
 from . import (
     attacks,
+    compare,
     corrupt,
     data,
     demo,
@@ -61,8 +62,8 @@ def _show_version(wanted: bool) -> None:
 
 
 COMMANDS = (
-    *(demo, eval, plan, report, verify, inspect, data, corrupt, train, models, attacks),
-    efficiency,
+    *(demo, eval, plan, report, compare, verify, inspect, data, corrupt, train, models),
+    *(attacks, efficiency),
 )
 
 

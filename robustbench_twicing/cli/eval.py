@@ -87,15 +87,7 @@ def show_results(
     """
     from rich.console import Console
 
-    from reports import (
-        corruption_scores,
-        merge,
-        print_results,
-        read_normaliser,
-        results,
-        save_corruption_scores,
-        save_results,
-    )
+    from reports import merge, print_results, read_normaliser, results
 
     baseline = None if normaliser is None else read_normaliser(normaliser)
     runs = merge(folders)
@@ -103,17 +95,23 @@ def show_results(
     console = Console()
     print_results(runs, table, console, baseline=baseline)
     if len(folders) == 1:
-        paths = [save_results(table, folders[0].path)]
-        scores = corruption_scores(table, baseline=baseline)
-        if len(scores):
-            paths.append(save_corruption_scores(scores, folders[0].path))
-        for path in paths:
+        for path in save_tables(table, folders[0].path, normaliser=normaliser):
             console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
     status = exit_status(table)
     if status == INCOMPLETE and share[1] > 1:
         console.print(f"share {share[0]}/{share[1]} is done; report merges when all are.")
         return DONE
     return status
+
+
+def save_tables(table: "pd.DataFrame", folder: Path, *, normaliser: str | None) -> list[Path]:
+    """Write results.csv, and corruption_scores.csv where there is one."""
+    from reports import corruption_scores, read_normaliser, save_corruption_scores, save_results
+
+    baseline = None if normaliser is None else read_normaliser(normaliser)
+    scores = corruption_scores(table, baseline=baseline)
+    paths = [save_results(table, folder)]
+    return paths if scores.empty else [*paths, save_corruption_scores(scores, folder)]
 
 
 def exit_status(table: "pd.DataFrame") -> int:

@@ -1,26 +1,64 @@
-"""report: results.csv and the table again, from run folders."""
+"""report: tables, pictures and results.csv again, from run folders."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import UserError
+from .status import DONE
+from .tables import EFFICIENCY, TableOptions, check_options, make_efficiency_sheets, make_sheets
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from reports.tables.sheet import Sheet
+
+CONSOLE = "console"
+NAMES = "NAME,..."
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("report", help="Make results.csv and the table of finished runs.")(run)
+    app.command("report", help="Merge finished runs into results.csv, tables and pictures.")(run)
 
 
 def run(
-    run_dirs: Annotated[list[Path], typer.Argument(help="Run folders, as written by eval.")],
+    run_dirs: Annotated[
+        list[Path],
+        typer.Argument(help="Run folders, as written by eval: shards, machines, models."),
+    ],
+    preset: Annotated[
+        str | None,
+        typer.Option(help="results, table1, table2, featscale, layers, sweeps or efficiency."),
+    ] = None,
+    rows: Annotated[
+        str, typer.Option(metavar=NAMES, help="A free table's rows: columns of results.csv.")
+    ] = "",
+    columns: Annotated[
+        str, typer.Option(metavar=NAMES, help="A free table's columns, like condition.")
+    ] = "",
+    values: Annotated[
+        str, typer.Option(metavar=NAMES, help="What a free table shows, like top1.")
+    ] = "",
+    eps: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[ATTACK=]BUDGET",
+            help="Budget of FGSM and PGD, or of ATTACK, in table1 and layers; repeat.",
+        ),
+    ] = None,
+    mark: Annotated[
+        str, typer.Option(help="best, significant (where tests say so) or none.")
+    ] = "best",
+    published: Annotated[
+        bool, typer.Option("--published", help="Published numbers beside ours, with a verdict.")
+    ] = False,
     output_format: Annotated[
-        str, typer.Option("--format", help="console, or csv on standard output.")
-    ] = "console",
+        str | None,
+        typer.Option("--format", help="console, csv, md, latex, json or html; all with --out."),
+    ] = None,
     plots: Annotated[
         bool, typer.Option("--plots", help="Draw pictures into --out, as PNG, PDF and SVG.")
     ] = False,
@@ -32,32 +70,92 @@ def run(
         ),
     ] = None,
 ) -> int:
-    """Merge the run folders and print their results; a single one has results.csv made anew.
+    """Merge the run folders and show their results; a single one has results.csv made anew.
 
     Returns:
         Exit status: 3 with error rows, 4 with images missing.
     """
+    options = TableOptions(preset, rows, columns, values, eps or [], mark, published, normaliser)
+    check_options(options)
+    _check_output(output_format, plots, out)
+    if preset == EFFICIENCY:
+        sheets = make_efficiency_sheets(run_dirs, options)
+        if output_format in (None, CONSOLE):
+            _print(sheets)
+        _write(sheets, output_format, out)
+        return DONE
+    return _report(run_dirs, options, output_format, plots, out)
+
+
+def _check_output(output_format: str | None, plots: bool, out: Path | None) -> None:
+    from reports.tables.formats import FORMATS
+
+    known = (CONSOLE, *FORMATS)
+    if output_format is not None and output_format not in known:
+        raise UserError(f"--format {output_format!r} is unknown; known: {', '.join(known)}")
+    if plots and out is None:
+        raise UserError("--plots makes files; say with --out in which folder")
+
+
+def _report(
+    run_dirs: Sequence[Path],
+    options: TableOptions,
+    output_format: str | None,
+    plots: bool,
+    out: Path | None,
+) -> int:
     from reports import merge, results
 
     from ..records import RunFolder
-    from .eval import exit_status, show_results
+    from .eval import exit_status, save_tables, show_results
 
-    if output_format not in ("console", "csv"):
-        raise UserError(f"--format {output_format!r} is unknown; it is console or csv")
-    if plots and out is None:
-        raise UserError("--plots makes files; say with --out in which folder")
     folders = [RunFolder.open(path) for path in run_dirs]
-    if plots and out is not None:
-        _draw(results(merge(folders)), out)
-    if output_format == "console":
-        return show_results(folders, normaliser=normaliser)
-    table = results(merge(folders))
-    typer.echo(table.to_csv(index=False), nl=False)
+    named = options.chosen or options.published
+    if output_format in (None, CONSOLE) and not named:
+        status = show_results(folders, normaliser=options.normaliser)
+        if out is None:
+            return status
+    runs = merge(folders)
+    table = results(runs)
+    if out is None and output_format == "csv" and not named:
+        typer.echo(table.to_csv(index=False), nl=False)
+        return exit_status(table)
+    sheets = make_sheets(runs, table, options)
+    if named and output_format in (None, CONSOLE):
+        _print(sheets)
+    if out is not None:
+        _say(save_tables(table, out, normaliser=options.normaliser))
+        if plots:
+            _draw(table, out)
+    _write(sheets, output_format, out)
     return exit_status(table)
+
+
+def _print(sheets: "Sequence[Sheet]") -> None:
+    from rich.console import Console
+
+    from reports.tables.as_console import print_sheet
+
+    for sheet in sheets:
+        print_sheet(sheet, Console())
+
+
+def _write(sheets: "Sequence[Sheet]", output_format: str | None, out: Path | None) -> None:
+    """Into files with --out, in all formats or the one asked for; else on standard output."""
+    from reports.tables.formats import FORMATS, save_sheets
+
+    if out is not None and output_format != CONSOLE:
+        _say(save_sheets(sheets, out, [output_format] if output_format else list(FORMATS)))
+    elif out is None and output_format not in (None, CONSOLE):
+        typer.echo("\n".join(FORMATS[output_format].render(each) for each in sheets), nl=False)
+
+
+def _say(paths: Sequence[Path]) -> None:
+    for path in paths:
+        typer.echo(f"written: {path}", err=True)
 
 
 def _draw(table: "pd.DataFrame", out: Path) -> None:
     from reports.plots import pictures, save_pictures
 
-    for path in save_pictures(pictures(table), out):
-        typer.echo(f"picture: {path}", err=True)
+    _say(save_pictures(pictures(table), out))

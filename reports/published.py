@@ -1,0 +1,101 @@
+"""Published numbers beside ours, and whether they agree, as far as that can be said."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import pandas as pd
+
+from .corruption_rows import ATTACK
+from .intervals import Interval, wilson
+from .merging import Entry
+
+IMAGES = {"imagenet-a": 7_500, "imagenet-r": 30_000}
+"""Images of the published test sets, by condition; all others are of ImageNet's validation set."""
+IMAGENET = 50_000
+ROUNDING = 0.005
+"""Half a unit of the last digit that is printed."""
+OFFICIAL = "official"
+
+
+class Published(NamedTuple):
+    """A number that a paper prints.
+
+    Attributes:
+        name: the model, as printed.
+        table: label of the table that prints it.
+        protocol: under which it was made; empty where nothing is attacked.
+        value: percent.
+    """
+
+    name: str
+    table: str
+    protocol: str
+    value: float
+
+
+@lru_cache(maxsize=1)
+def published_numbers() -> dict[tuple[str, str, str], Published]:
+    """By model, condition and metric; source: the head of `data/published.csv`."""
+    path = files("reports") / "data" / "published.csv"
+    with path.open(encoding="utf-8") as file:
+        table = pd.read_csv(file, comment="#", keep_default_na=False)
+    return {
+        (row["model"], row["condition"], row["metric"]): Published(
+            row["name"], row["table"], row["protocol"], float(row["value"])
+        )
+        for row in table.to_dict("records")
+    }
+
+
+def own_interval(value: float, n_images: int) -> Interval:
+    """95 % Wilson interval of an accuracy in percent."""
+    low, high = wilson(round(value * n_images / 100), n_images)
+    return Interval(100 * low, 100 * high)
+
+
+def differences(entry: Entry, number: Published, n_images: int) -> Iterator[str]:
+    """Why a number of ours is not of the same thing as the published one; none where it is.
+
+    Args:
+        entry: that ours is from; for corruption errors, one of its entries.
+        number: the published one.
+        n_images: that were scored.
+    """
+    record, condition = entry.evaluation.record, entry.condition
+    expected = IMAGES.get(condition["id"], IMAGENET)
+    if n_images != expected:
+        yield f"{n_images:,} images rather than {expected:,}"
+    if number.protocol and condition["protocol"] != number.protocol:
+        yield f"protocol {condition['protocol']} rather than {number.protocol}"
+    for name in condition["changed"]:
+        yield f"{name} is {condition['settings'][name]}, not the protocol's"
+    for flag, words in (
+        ("random-weights", "the weights are random"),
+        ("arch-override", "the file names another architecture"),
+    ):
+        if flag in record["flags"]:
+            yield words
+    source = (condition.get("images") or {}).get("source", OFFICIAL)
+    if condition["attack"] == ATTACK and source != OFFICIAL:
+        yield f"corrupted images are {source} rather than the official files"
+    if str(record["model"]).startswith("fan"):
+        yield "the paper does not say which FAN it used"
+
+
+def verdict(reasons: list[str], interval: Interval | None, published: float) -> str:
+    """In words: agrees, differs, or not comparable and why.
+
+    Args:
+        reasons: `differences`.
+        interval: of ours; None where there is none, so that nothing can be said.
+        published: the published value.
+    """
+    if reasons:
+        return f"not comparable: {'; '.join(reasons)}"
+    if interval is None:
+        return "no interval, so not judged"
+    low, high = interval
+    agrees = low - ROUNDING <= published <= high + ROUNDING
+    return "agrees" if agrees else "differs"

@@ -1,0 +1,49 @@
+"""Every result of a data set and protocol: the rows of results.csv as a table to read."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from robustbench_twicing.records.store import folder_name
+
+from ..merging import Runs
+from ..notes import notes
+from .cells import about, unscored
+from .sheet import Column, Sheet
+
+SHOWN = {
+    "top1": Column("top-1", metric="top1"),
+    "top1_ci_low": Column("from"),
+    "top1_ci_high": Column("to"),
+    "top5": Column("top-5", metric="top5"),
+    "robust_top1": Column("robust"),
+    "linf_255_max": Column("change/255", digits=3),
+    "status": Column("status", digits=None),
+}
+"""Columns of results.csv, and what they are called here."""
+KEYS = ("label", "condition")
+
+
+def all_results(runs: Runs, rows: pd.DataFrame) -> Iterator[Sheet]:
+    """One table: labels and conditions down, their numbers across.
+
+    Args:
+        runs: merged runs.
+        rows: of their `results`, of one data set and protocol.
+    """
+    shown = {name: column for name, column in SHOWN.items() if name != "status"}
+    shown = shown if (rows["status"] == "ok").all() else SHOWN
+    frame = rows.set_index(list(KEYS))[list(shown)]
+    said = [*unscored(rows), *notes(runs, rows)]
+    place = rows.iloc[0]
+    yield Sheet(
+        folder_name(f"results-{place['dataset']}-{place['protocol']}"),
+        "Accuracy, percent, with 95 % Wilson interval (from, to) of top-1",
+        frame.set_axis(pd.RangeIndex(len(shown)), axis=1).rename_axis(["model", "condition"]),
+        tuple(shown.values()),
+        about(rows, list(frame.index), KEYS),
+        groups=tuple(str(label) for label in rows["label"]),
+        entries=np.repeat(rows.index.to_numpy(np.int64)[:, None], len(shown), axis=1),
+        notes=tuple(dict.fromkeys(said)),
+    )

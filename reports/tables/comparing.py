@@ -1,0 +1,85 @@
+"""A comparison as tables."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from robustbench_twicing.records.store import folder_name
+
+from ..comparison import ALL_IMAGES, Comparison
+from ..paired import DRAWS
+from .sheet import ABOUT, Column, Sheet
+
+SHOWN = {
+    "baseline_top1": Column("base"),
+    "top1": Column("model"),
+    "difference": Column("diff."),
+    "low": Column("from"),
+    "high": Column("to"),
+    "n_only_baseline": Column("base", "only", 0),
+    "n_only_label": Column("model", "only", 0),
+    "p": Column("p", digits=None),
+    "p_holm": Column("Holm", digits=None),
+    "verdict": Column("verdict", digits=None),
+}
+"""Columns of the comparison, and what they are called here."""
+TITLE = "{0}: top-1 accuracy on the same images, percent"
+
+
+def comparison_tables(comparison: Comparison) -> list[Sheet]:
+    """One table for each data set and protocol, all models in it."""
+    rows = _in_words(comparison.rows)
+    groups = rows.groupby(["dataset", "protocol"], sort=False)
+    title = TITLE.format(f"Models against {comparison.baseline}")
+    said = comparison_notes(comparison)
+    return [_sheet(part, ["label", "condition"], title, said) for _, part in groups]
+
+
+def tables_by_model(comparison: Comparison) -> list[Sheet]:
+    """One narrow table for each data set, protocol and model; `comparison_notes` go below all."""
+    rows = _in_words(comparison.rows)
+    groups = rows.groupby(["dataset", "protocol", "label"], sort=False)
+    return [
+        _sheet(part, ["condition"], TITLE.format(f"{label} against {comparison.baseline}"), ())
+        for (_, _, label), part in groups
+    ]
+
+
+def comparison_notes(comparison: Comparison) -> tuple[str, ...]:
+    """What the columns are, and what was compared on some images only, or not at all."""
+    rows = comparison.rows
+    partly = rows[rows["images"] != ALL_IMAGES]
+    return (
+        "diff.: model minus base, percentage points; from, to: its 95 % bootstrap interval over "
+        f"images ({DRAWS:,} seeded samples). only: images that only one of the two has right.",
+        f"p: McNemar's exact test; Holm: corrected over all {len(rows)} comparisons. better, "
+        "worse: Holm below 0.05; not shown: these images show no difference.",
+        *(
+            f"{row['label']} {row['condition']} is compared on {row['images']} images"
+            for _, row in partly.iterrows()
+        ),
+        *comparison.notes,
+    )
+
+
+def _in_words(rows: pd.DataFrame) -> pd.DataFrame:
+    """P values to two digits, and verdicts."""
+    verdict = rows["difference"].gt(0).map({True: "better", False: "worse"})
+    numbers = {name: rows[name].map("{:.2g}".format) for name in ("p", "p_holm")}
+    return rows.assign(verdict=verdict.where(rows["significant"], "not shown"), **numbers)
+
+
+def _sheet(rows: pd.DataFrame, keys: Sequence[str], title: str, notes: tuple[str, ...]) -> Sheet:
+    frame = rows.set_index(list(keys))[list(SHOWN)]
+    frame = frame.rename_axis(["model" if key == "label" else key for key in keys])
+    first = rows.iloc[0]
+    about = rows[["dataset", "protocol", "n_images", "seed"]].astype(str).assign(flags="")
+    return Sheet(
+        folder_name(f"comparison-{first['dataset']}-{first['protocol']}"),
+        title,
+        frame.set_axis(pd.RangeIndex(len(SHOWN)), axis=1),
+        tuple(SHOWN.values()),
+        about[list(ABOUT)].set_axis(frame.index),
+        groups=tuple(str(label) for label in rows["label"]),
+        notes=notes,
+    )

@@ -1,0 +1,132 @@
+"""The cost of forward passes, from the files of the command efficiency."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from robustbench_twicing.efficiency import COLUMNS
+from robustbench_twicing.errors import UserError
+
+from ..published import Published, published_numbers
+from .sheet import ABOUT, Column, Sheet
+
+FILE = "efficiency.csv"
+SHOWN = {
+    "ms_per_image_median": Column("median", "ms / image", digits=3, best="lowest"),
+    "ms_p25": Column("25 %", "ms / image", digits=3),
+    "ms_p75": Column("75 %", "ms / image", digits=3),
+    "gmacs": Column("GMACs", digits=3, best="lowest"),
+    "params_million": Column("params (M)", digits=2, best="lowest"),
+    "peak_mib": Column("peak MiB", digits=1, best="lowest"),
+}
+"""Columns of the file, and what they are called here."""
+TOGETHER = ["device", "threads", "batch_size"]
+"""Times are compared where these are equal."""
+
+
+def efficiency_tables(paths: Sequence[Path]) -> list[Sheet]:
+    """One table for each device, number of threads and batch size.
+
+    Args:
+        paths: files, or folders with an efficiency.csv.
+
+    Raises:
+        UserError: no such file, other columns, or a model measured twice alike.
+    """
+    table = pd.concat([_read(path) for path in paths], ignore_index=True)
+    twice = table[table.duplicated(["label", *TOGETHER])]
+    if len(twice):
+        raise UserError(f"{twice['label'].iloc[0]} is measured twice alike; give one of the files")
+    groups = [rows for _, rows in table.groupby(TOGETHER, sort=False)]
+    return [_sheet(rows, number) for number, rows in enumerate(groups, start=1)]
+
+
+def _read(path: Path) -> pd.DataFrame:
+    file = path / FILE if path.is_dir() else path
+    if not file.is_file():
+        raise UserError(f"no {FILE} at {path}; make one with: efficiency --model NAME --out {FILE}")
+    try:
+        table = pd.read_csv(file, dtype={"label": str, "device": str}, keep_default_na=False)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise UserError(f"{file} cannot be read as a table: {error}") from error
+    lacking = [name for name in COLUMNS if name not in table]
+    if lacking:
+        raise UserError(f"{file} has no column {lacking[0]}; it is not of the command efficiency")
+    for name in SHOWN:
+        numbers = pd.to_numeric(table[name], errors="coerce")
+        if numbers.isna().any():
+            raise UserError(f"{file} holds something that is not a number in column {name}")
+        table[name] = numbers.astype(float)
+    return table
+
+
+def _sheet(rows: pd.DataFrame, number: int) -> Sheet:
+    index = pd.Index(rows["label"], name="model")
+    place = f"{rows['device'].iloc[0]}, {rows['threads'].iloc[0]} threads"
+    about = pd.DataFrame("", index=index, columns=list(ABOUT))
+    first = rows["ms_per_image_median"].iloc[0]
+    frame = rows.set_axis(index)[list(SHOWN)].assign(
+        ratio=(rows["ms_per_image_median"] / first).to_numpy()
+    )
+    return Sheet(
+        "efficiency" if number == 1 else f"efficiency-{number}",
+        f"Forward passes on {place}, batches of {rows['batch_size'].iloc[0]}",
+        frame.set_axis(pd.RangeIndex(len(SHOWN) + 1), axis=1).set_axis(index),
+        (*SHOWN.values(), Column("ratio", digits=3)),
+        about,
+        entries=np.full((len(rows), len(SHOWN) + 1), -1, np.int64),
+        notes=(
+            "GMACs: 10^9 multiply-adds of one image (in papers often called GFLOPs).",
+            f"ratio: to the median of {index[0]}.",
+        ),
+    )
+
+
+PUBLISHED = ("ms_per_image_median", "gmacs", "params_million")
+BESIDE = (
+    *(Column(name, digits=3) for name in ("ours", "published", "difference")),
+    Column("verdict", digits=None),
+)
+PRINTED_DIGITS = {"gmacs": 2, "params_million": 1}
+"""With how many digits the paper prints what can be compared at all."""
+
+
+def efficiency_beside_published(sheet: Sheet) -> Sheet | None:
+    """Counts of multiply-adds and parameters beside the published ones; times are another device's.
+
+    Models are known by their names, which are the default labels.
+    """
+    known, rows = published_numbers(), []
+    for (label,), values in zip(sheet.row_names, sheet.frame.to_numpy(float), strict=True):
+        for metric in PUBLISHED:
+            number = known.get((label, "forward", metric))
+            if number is not None:
+                ours = values[list(SHOWN).index(metric)]
+                said = _said(ours, metric, number)
+                rows.append((label, SHOWN[metric].full_name, ours, number.value, said))
+    if not rows:
+        return None
+    index = pd.MultiIndex.from_tuples([row[:2] for row in rows], names=["model", "number"])
+    frame = pd.DataFrame([row[2:] for row in rows], index=index)
+    frame.insert(2, "difference", frame[0] - frame[1])
+    return Sheet(
+        f"{sheet.name}-published",
+        f"{sheet.title}: beside the published numbers",
+        frame.set_axis(pd.RangeIndex(4), axis=1),
+        (
+            *(Column(name, digits=3) for name in ("ours", "published", "difference")),
+            Column("verdict", digits=None),
+        ),
+        pd.DataFrame("", index=index, columns=list(ABOUT)),
+        groups=tuple(row[0] for row in rows),
+        notes=("Published: the Twicing paper (ICLR 2025), table tab:efficiency.",),
+    )
+
+
+def _said(ours: float, metric: str, number: Published) -> str:
+    digits = PRINTED_DIGITS.get(metric)
+    if digits is None:
+        return "not comparable: times of another device"
+    return "agrees" if abs(ours - number.value) <= 0.5 * 10**-digits else "differs"

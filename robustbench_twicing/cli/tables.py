@@ -1,0 +1,155 @@
+"""From report's options to tables."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from reports import Runs
+    from reports.tables.sheet import Sheet
+
+EFFICIENCY = "efficiency"
+"""The preset whose numbers are not from run folders."""
+
+
+class TableOptions(NamedTuple):
+    """What report is asked to show, as typed.
+
+    Attributes:
+        preset: name of a preset; None for a free table, or for all results.
+        rows: columns of results.csv, separated by commas; empty: no free table.
+        columns: the same.
+        values: the same.
+        eps: budgets, like ``1/255`` or ``spsa=0.5/255``.
+        mark: what is marked.
+        published: whether published numbers stand beside ours.
+        normaliser: of mCE; None for AlexNet.
+    """
+
+    preset: str | None = None
+    rows: str = ""
+    columns: str = ""
+    values: str = ""
+    eps: Sequence[str] = ()
+    mark: str = "best"
+    published: bool = False
+    normaliser: str | None = None
+
+    @property
+    def free(self) -> bool:
+        """Whether a free table is asked for."""
+        return bool(self.rows or self.columns or self.values)
+
+    @property
+    def chosen(self) -> bool:
+        """Whether any table is named."""
+        return self.free or self.preset is not None
+
+
+def check_options(options: TableOptions) -> None:
+    """Refuse what contradicts itself, before anything is read.
+
+    Raises:
+        UserError: unknown names, or options that do nothing together.
+    """
+    from reports.tables.marks import MARKINGS
+    from reports.tables.presets import PRESETS
+
+    known = (*PRESETS, EFFICIENCY)
+    if options.preset is not None and options.preset not in known:
+        raise UserError(f"--preset {options.preset!r} is unknown; known: {', '.join(known)}")
+    if options.preset is not None and options.free:
+        raise UserError("--preset is a whole table; leave out --rows, --columns and --values")
+    if options.mark not in MARKINGS:
+        raise UserError(f"--mark {options.mark!r} is unknown; known: {', '.join(MARKINGS)}")
+    if options.eps and options.preset not in ("table1", "layers"):
+        raise UserError("--eps chooses the budgets of --preset table1 or layers; leave it out")
+    if options.preset == EFFICIENCY and options.mark == "significant":
+        raise UserError("--mark significant needs records per image; efficiency has none")
+    parse_budgets_of(options.eps)
+
+
+def parse_budgets_of(texts: Sequence[str]) -> dict[str, Fraction]:
+    """Budgets by attack: those of the paper, with others in their place.
+
+    Args:
+        texts: ``1/255`` for FGSM and PGD, ``spsa=0.5/255`` for one attack.
+
+    Raises:
+        UserError: not a budget, or an attack that the table has not.
+    """
+    from reports.tables.presets import PAPER_BUDGETS
+
+    from ..budgets import parse_budget
+
+    budgets = dict(PAPER_BUDGETS)
+    for text in texts:
+        attack, equals, budget = text.rpartition("=")
+        if equals and attack not in budgets:
+            raise UserError(f"--eps {text}: the table has {', '.join(budgets)}, not {attack!r}")
+        for name in [attack] if equals else ["fgsm", "pgd"]:
+            budgets[name] = parse_budget(budget)
+    return budgets
+
+
+def make_sheets(runs: "Runs", table: "pd.DataFrame", options: TableOptions) -> "list[Sheet]":
+    """The tables that are asked for, marked, with the published numbers where they are wanted.
+
+    Raises:
+        UserError: nothing of what is asked for is there, or a cell or column would mix numbers.
+    """
+    from reports import read_normaliser
+    from reports.tables.beside import beside_published
+    from reports.tables.marks import MARKINGS, mark
+    from reports.tables.pivot import pivot_tables
+    from reports.tables.presets import Choices, preset_tables
+
+    if options.free:
+        names = {name: getattr(options, name) for name in ("rows", "columns", "values")}
+        lists = {
+            name: [part.strip() for part in text.split(",") if part.strip()]
+            for name, text in names.items()
+        }
+        sheets = pivot_tables(runs, table, **lists)
+    else:
+        baseline = None if options.normaliser is None else read_normaliser(options.normaliser)
+        choices = Choices(parse_budgets_of(options.eps), baseline)
+        sheets = preset_tables(options.preset or "results", runs, table, choices)
+    if not sheets:
+        raise UserError(
+            f"these runs have nothing for --preset {options.preset}; their conditions are "
+            f"{', '.join(dict.fromkeys(table['condition']))}"
+        )
+    marking = next(each for each in MARKINGS if each == options.mark)
+    made = []
+    for sheet in sheets:
+        made.append(mark(sheet, marking, runs))
+        beside = beside_published(sheet, runs, table) if options.published else None
+        made += [] if beside is None else [beside]
+    return made
+
+
+def _names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def make_efficiency_sheets(paths: Sequence[Path], options: TableOptions) -> "list[Sheet]":
+    """The tables of the command efficiency.
+
+    Raises:
+        UserError: no such file, or not of that command.
+    """
+    from reports.tables.efficiency import efficiency_beside_published, efficiency_tables
+    from reports.tables.marks import mark
+
+    made = []
+    for sheet in efficiency_tables(paths):
+        made.append(mark(sheet, "none" if options.mark == "none" else "best"))
+        beside = efficiency_beside_published(sheet) if options.published else None
+        made += [] if beside is None else [beside]
+    return made
