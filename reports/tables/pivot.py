@@ -5,6 +5,7 @@ from difflib import get_close_matches
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_integer_dtype
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.store import folder_name
@@ -88,6 +89,8 @@ def _pivot(
     index = [row if len(rows) > 1 else row[0] for row in names.itertuples(index=False, name=None)]
     order = [(value, *key) for key in keys for value in values]
     frame = cells.reindex(index=index)[order]
+    counts = {name for name in values if is_integer_dtype(part[name])}
+    frame = frame.astype({each: "Int64" for each in order if each[0] in counts})
     frame.columns = pd.RangeIndex(len(order))
     entries = cells.reindex(index=index)[[("entry", *key) for key in keys for _ in values]]
     single = len(values) == 1

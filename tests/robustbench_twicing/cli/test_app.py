@@ -18,7 +18,7 @@ UNKNOWN = {
     "eval --batchsize 3": "No such option: --batchsize",
     "eval --eps": "'--eps' requires an argument",
     "-x": "No such option: -x",
-    "report --preset table1 x": "No such option: --preset",
+    "report --presets table1 x": "No such option: --presets",
 }
 
 
@@ -41,7 +41,16 @@ WITHOUT_SITE = {
     "eval --batch-size many": "Invalid value for '--batch-size'",
     "report": "Missing argument",
     "report nowhere": "nowhere is not a run folder: it has no run.json",
-    "report nowhere --format pdf": "--format 'pdf' is unknown; it is console or csv",
+    "report nowhere --preset table3": "'table3' is unknown; known: results, table1, table2",
+    "report nowhere --preset table1 --rows label": "--preset is a whole table; leave out --rows",
+    "report nowhere --mark most": "--mark 'most' is unknown; known: best, significant, none",
+    "report nowhere --eps 1/255": "--eps chooses the budgets of --preset table1 or layers",
+    "report x --preset table1 --eps apgd=1/255": "the table has pgd, fgsm, spsa, not 'apgd'",
+    "report x --preset table1 --eps 4": "budgets are written in 255ths, like 4/255",
+    "report nowhere --preset efficiency": "no efficiency.csv at nowhere; make one with",
+    "compare": "Missing argument",
+    "compare nowhere": "nowhere is not a run folder",
+    "report nowhere --format pdf": "--format 'pdf' is unknown; known: console, csv, md, ",
 }
 
 

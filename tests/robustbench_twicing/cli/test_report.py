@@ -70,9 +70,10 @@ def test_pictures_are_drawn_where_they_are_wanted(
     assert main(["report", run, "--format", "csv", "--plots", "--out", str(out)]) == 0
     names = [f"budget_{attack}_photos_pixel" for attack in ("fgsm", "pgd")]
     wanted = {f"{name}.{ending}" for name in names for ending in ("png", "pdf", "svg")}
+    wanted |= {"results.csv", "results-photos-pixel.csv"}
     assert {path.name for path in out.iterdir()} == wanted
     shown = capsys.readouterr()
-    assert len(rows(shown.out)) == 4
+    assert shown.out == ""
     assert {line.rpartition("/")[2] for line in shown.err.splitlines()} == wanted
 
 
@@ -81,3 +82,123 @@ def test_pictures_need_a_folder(site: Site, capsys: pytest.CaptureFixture[str]) 
     capsys.readouterr()
     assert main(["report", str(site.root / "run"), "--plots"]) == 1
     assert "say with --out in which folder" in capsys.readouterr().err
+
+
+def test_a_table_in_every_format_on_standard_output(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert site.eval("--attacks", "clean,fgsm", "--eps", "4/255") == 0
+    capsys.readouterr()
+    starts = {
+        "csv": "model,Clean top-1",
+        "md": "**Accuracy on clean",
+        "latex": "% needs",
+        "json": "{",
+        "html": '<figure class="rb-table"',
+        "console": "Accuracy on clean",
+    }
+    for form, start in starts.items():
+        arguments = ["--preset", "table1", "--format", form]
+        assert main(["report", str(site.root / "run"), *arguments]) == 0
+        assert capsys.readouterr().out.startswith(start), form
+
+
+def test_without_a_preset_the_formats_hold_all_results(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert site.eval("--attacks", "clean,fgsm", "--eps", "4/255") == 0
+    capsys.readouterr()
+    assert main(["report", str(site.root / "run"), "--format", "md"]) == 0
+    text = capsys.readouterr().out
+    assert "| fgsm@4/255 |" in text
+    assert "protocol pixel" in text
+
+
+def test_files_of_all_formats_in_a_folder(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    assert site.eval("--attacks", "clean,fgsm", "--eps", "4/255") == 0
+    out = site.root / "tables"
+    capsys.readouterr()
+    arguments = ["--preset", "table1", "--out", str(out)]
+    assert main(["report", str(site.root / "run"), *arguments]) == 0
+    endings = ("csv", "md", "tex", "json", "html")
+    tables = {f"table1-photos-pixel.{ending}" for ending in endings}
+    assert {path.name for path in out.iterdir()} == tables | {"results.csv"}
+    assert (out / "results.csv").read_text() == (site.root / "run" / "results.csv").read_text()
+    assert "Accuracy on clean" in capsys.readouterr().out
+
+
+def test_budgets_are_chosen_and_what_was_not_run_is_said(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert site.eval("--attacks", "clean,fgsm", "--eps", "1/255,8/255") == 0
+    capsys.readouterr()
+    run = str(site.root / "run")
+    assert main(["report", run, "--preset", "table1", "--format", "md"]) == 0
+    assert "fgsm@4/255 was not run for" in (text := capsys.readouterr().out)
+    assert "there is 1/255, 8/255." in text
+    as_csv = ["--preset", "table1", "--format", "csv"]
+    assert main(["report", run, *as_csv, "--eps", "fgsm=8/255"]) == 0
+    table = rows(capsys.readouterr().out)
+    assert "FGSM 8/255 top-1" in table[0]
+    assert "PGD 4/255 top-1" in table[0]
+    assert main(["report", run, *as_csv, "--eps", "1/255"]) == 0
+    assert {"FGSM 1/255 top-1", "PGD 1/255 top-1"} <= set(rows(capsys.readouterr().out)[0])
+
+
+def test_a_free_table(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    assert site.eval("--attacks", "clean,fgsm", "--eps", "1/255,8/255", "--label", "mine") == 0
+    capsys.readouterr()
+    arguments = ["--rows", "label", "--columns", "condition", "--values", "top1, n_images"]
+    assert main(["report", str(site.root / "run"), *arguments, "--format", "csv"]) == 0
+    table = rows(capsys.readouterr().out)
+    assert table[0][:3] == ["label", "clean top1", "clean n_images"]
+    assert table[1][0] == "mine"
+    assert table[1][2] == "11"
+
+
+def test_an_empty_preset_says_what_there_is(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    assert site.eval("--attacks", "clean") == 0
+    capsys.readouterr()
+    assert main(["report", str(site.root / "run"), "--preset", "table2"]) == 1
+    err = capsys.readouterr().err
+    assert "have nothing for --preset table2; their conditions are clean" in err
+
+
+def test_efficiency_needs_no_run(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    file = site.root / "efficiency.csv"
+    file.write_text(
+        "label,ms_per_image_median,ms_p25,ms_p75,gmacs,params_million,peak_mib,batch_size,threads,"
+        "device\ndeit_tiny_patch16_224,20.5,20,21,1.2537,5.717,31,1,1,cpu\n"
+    )
+    arguments = ["--preset", "efficiency", "--published", "--format", "csv"]
+    assert main(["report", str(site.root), *arguments]) == 0
+    out = capsys.readouterr().out
+    assert "deit_tiny_patch16_224,20.5,20.0,21.0,1.2537,5.717,31.0,1.0" in out
+    assert ",GMACs,1.2537,1.25,0.003" in out
+    assert main(["report", str(site.root / "nothing"), *arguments]) == 1
+
+
+def test_compare_prints_and_writes(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    code = site.model.rpartition(":")[0]
+    assert site.eval("--attacks", "clean", "--label", "a", out="a") == 0
+    other = site._replace(model=f"{code}:other")
+    assert other.eval("--attacks", "clean", "--label", "b", out="b") == 0
+    capsys.readouterr()
+    out = site.root / "compared"
+    runs = [str(site.root / name) for name in "ab"]
+    assert main(["compare", *runs, "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "b against a" in shown
+    assert "worse" in shown
+    with (out / "comparison.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["n_only_baseline"], row["n_only_label"]) == ("10", "1")
+    with (out / "changed.csv").open(newline="") as file:
+        changed = list(csv.DictReader(file))
+    assert len(changed) == 11
+    assert changed[0]["image"].endswith(".png")
+    assert main(["compare", *runs, "--baseline", "b"]) == 0
+    assert "a against b" in capsys.readouterr().out
+    assert main(["compare", *runs, "--baseline", "c"]) == 1
+    assert "--baseline 'c' is not among the labels: a, b" in capsys.readouterr().err
+    assert main(["compare", runs[0]]) == 1
