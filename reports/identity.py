@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from robustbench_twicing.conditions import CLEAN
+from robustbench_twicing.conditions import CLEAN, READOUT
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import Evaluation, Manifest
 from robustbench_twicing.records.manifest import Difference, first_difference
@@ -48,7 +48,7 @@ def condition_identity(entry: "Entry") -> dict[str, Any]:
     """What is done to the images; seed and precision matter where something is."""
     words = ("notes", "flags")
     condition = {name: value for name, value in entry.condition.items() if name not in words}
-    if condition["attack"] == CLEAN:
+    if condition["attack"] in (CLEAN, READOUT):
         return _plain(condition)
     manifest = entry.manifest
     run = {"seed": manifest.seed, "attack_precision": manifest.attack_precision}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from robustbench_twicing.conditions import CLEAN
+from robustbench_twicing.conditions import CLEAN, READOUT
 from robustbench_twicing.cost import Cost
 from robustbench_twicing.imagenet_c import SIDE
 from robustbench_twicing.records import RunFolder, Status
@@ -207,8 +207,8 @@ def _flags(entry: Entry) -> list[str]:
 
 
 def is_attacked(condition: Mapping[str, Any]) -> bool:
-    """Whether a condition of a manifest has a budget: not clean, and it shows no other images."""
-    return condition["attack"] != CLEAN and condition.get("images") is None
+    """Whether a condition of a manifest has a budget: no clean pass, and no other images."""
+    return condition["attack"] not in (CLEAN, READOUT) and condition.get("images") is None
 
 
 def _image_flags(entry: Entry, missing: int) -> list[str]:

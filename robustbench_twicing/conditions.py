@@ -19,6 +19,8 @@ from .protocols import PROTOCOLS
 from .threat import PIXEL, ThreatModel
 
 CLEAN = "clean"
+READOUT = "readout"
+"""The attack of a second look at the clean forward pass: none, and not the clean number either."""
 
 
 class Sweep(Protocol):
@@ -45,7 +47,8 @@ class Condition:
 
     Attributes:
         id: stable id, ``clean``, ``attack@budget`` or ``imagenet-c/fog/3``.
-        attack: name of the attack; ``clean`` for none, ``imagenet-c`` for a corruption.
+        attack: name of the attack; ``clean`` for none, ``imagenet-c`` for a corruption,
+            ``readout`` for a second look at the clean forward pass.
         eps: budget in the threat model's own space; 0 for clean.
         protocol: name of the protocol the numbers belong to.
         threat: see `ThreatModel`.

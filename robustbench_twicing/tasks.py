@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
-from .conditions import CLEAN, Condition
+from .conditions import CLEAN, READOUT, Condition
 from .data import Dataset
 from .data.imagenet import NUM_CLASSES, SUBSETS, ClassList
 from .errors import UserError
@@ -47,7 +47,7 @@ def _own(data: Dataset, condition: Condition) -> Iterator[Condition]:
 
 
 def _second_look(clean: Condition, name: str, over: ClassList, flags: tuple[str, ...]) -> Condition:
-    return replace(clean, id=name, over=over, flags=flags, passes=(0, 0))
+    return replace(clean, id=name, attack=READOUT, over=over, flags=flags, passes=(0, 0))
 
 
 def with_clean_subsets(tasks: Sequence[Task]) -> list[Task]:

@@ -43,7 +43,7 @@ def headlines(table: pd.DataFrame) -> Iterator[str]:
             yield from _extremes(rows, attacked, where)
             continue
         for label, own in rows.groupby("label", sort=False):
-            found = own[own["condition"].isin([CLEAN, attacked])]
+            found = own[(own["attack"] == CLEAN) | (own["condition"] == attacked)]
             said = [_accuracy(row) for row in _rows(found)]
             yield f"{label}{where}: {', '.join(said) or 'neither clean nor attacked images'}."
 
@@ -114,7 +114,7 @@ def _conditions(rows: pd.DataFrame) -> Iterator[str]:
     for attack in rows["attack"].unique():
         own = rows[rows["attack"] == attack]
         if attack == CLEAN:
-            yield "clean images"
+            yield _unattacked(own["condition"].iloc[0])
         elif attack == ATTACK:
             cells = corruption_rows(own)
             severities = _listed([str(each) for each in sorted(cells["severity"].unique())])
@@ -128,6 +128,11 @@ def _conditions(rows: pd.DataFrame) -> Iterator[str]:
             yield f"{attack_title(rows, attack)} at {_listed(budgets)}/255"
         else:
             yield ", ".join(own["condition"].unique())
+
+
+def _unattacked(condition: str) -> str:
+    """Clean images, or those of a test set of their own."""
+    return "clean images" if condition == CLEAN else f"the images of {condition} as they are"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -149,7 +154,8 @@ def _headline(rows: pd.DataFrame, protocol: str) -> str:
 
 
 def _accuracy(row: Mapping[str, object]) -> str:
-    where = "on clean images" if row["attack"] == CLEAN else f"under {row['condition']}"
+    condition = str(row["condition"])
+    where = f"on {_unattacked(condition)}" if row["attack"] == CLEAN else f"under {condition}"
     if row["status"] != "ok":
         return f"no number {where} ({row['status']})"
     return (
@@ -159,8 +165,8 @@ def _accuracy(row: Mapping[str, object]) -> str:
 
 
 def _extremes(rows: pd.DataFrame, attacked: str, where: str) -> Iterator[str]:
-    for condition in (CLEAN, attacked):
-        scored = rows[(rows["condition"] == condition) & (rows["status"] == "ok")]
+    for own in (rows["attack"] == CLEAN, rows["condition"] == attacked):
+        scored = rows[own & (rows["status"] == "ok")]
         ordered = scored.sort_values("top1", ascending=False, kind="stable")
         if len(ordered):
             best, worst = (_rows(ordered.iloc[[place]])[0] for place in (0, -1))
