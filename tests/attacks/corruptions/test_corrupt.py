@@ -63,6 +63,35 @@ def test_any_image_gives_an_image_of_its_shape(name: str, data: st.DataObject) -
     np.testing.assert_array_equal(out, again)
 
 
+@pytest.mark.usefixtures("frost")
+@given(height=st.integers(32, 70), width=st.integers(32, 70), severity=st.sampled_from(SEVERITIES))
+@settings(max_examples=20, deadline=None)
+def test_frost_on_any_image_gives_an_image_of_its_shape(
+    height: int, width: int, severity: int
+) -> None:
+    image = RandomState(height).randint(0, 256, (height, width, 3)).astype(np.uint8)
+    before = image.copy()
+    out = corrupt(image, "frost", severity, RandomState(width), jpeg_quality=None)
+    assert out.dtype == np.uint8
+    assert out.shape == image.shape
+    np.testing.assert_array_equal(image, before)
+    again = corrupt(image, "frost", severity, RandomState(width), jpeg_quality=None)
+    np.testing.assert_array_equal(out, again)
+
+
+@pytest.mark.parametrize("shape", [(32, 411), (411, 32), (256, 257), (225, 224)])
+@pytest.mark.parametrize("name", WITHOUT_FROST)
+def test_long_and_large_images_are_corrupted_to_their_edges(
+    name: str, shape: tuple[int, int]
+) -> None:
+    image = RandomState(0).randint(60, 200, (*shape, 3)).astype(np.uint8)
+    out = corrupt(image, name, 5, RandomState(1), jpeg_quality=None)
+    assert out.shape == image.shape
+    changed = (out != image).any(axis=2)
+    for edge in (changed[0], changed[-1], changed[:, 0], changed[:, -1]):
+        assert edge.mean() > 0.05
+
+
 @pytest.mark.parametrize("name", WITHOUT_FROST)
 def test_how_an_image_lies_in_memory_does_not_matter(name: str, scene: Pixels) -> None:
     copy = np.ascontiguousarray(scene[10:90:2, 5:85])
