@@ -139,8 +139,9 @@ class _Comparing:
         for name, position in ((self.baseline, first), (label, second)):
             status = self.statuses[position]
             if status == "error" or (status == "incomplete" and not self.intersect):
-                hint = "; --intersect compares what is there" if status == "incomplete" else ""
-                self.notes.append(f"{name}: {place[-1]} is {status} and not compared{hint}")
+                what = "failed" if status == "error" else "is incomplete"
+                hint = "" if status == "error" else "; --intersect compares what is there"
+                self.notes.append(f"{name}: {place[-1]} {what} and is not compared{hint}")
                 return False
         return True
 

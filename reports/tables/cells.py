@@ -139,7 +139,8 @@ def about(used: pd.DataFrame, names: Sequence[Any], by: Sequence[str] = ("label"
 
 
 def _about_row(own: pd.DataFrame) -> dict[str, str]:
-    counts = sorted(set(own["n_images"]))
+    scored = own[own["status"] == "ok"]
+    counts = sorted(set((own if scored.empty else scored)["n_images"]))
     images = dict.fromkeys([*counts[:1], *counts[-1:]])
     flags = dict.fromkeys(flag for cell in own["flags"] for flag in cell.split(";") if flag)
     return {
@@ -213,7 +214,7 @@ def _missing(
             own.append(labels[int(row)])
     for condition, without in lacking.items():
         attack, at, _ = condition.partition("@")
-        others = rows.loc[rows["attack"] == attack, "condition"]
+        others = rows.loc[(rows["attack"] == attack) & rows["label"].isin(without), "condition"]
         there = dict.fromkeys(other.partition("@")[2] for other in others)
         has = f"; there is {', '.join(there)}" if at and there else ""
         yield f"{condition} was not run for {', '.join(without)}{has}."

@@ -11,8 +11,8 @@ from ..paired import DRAWS
 from .sheet import ABOUT, Column, Sheet
 
 SHOWN = {
-    "baseline_top1": Column("base"),
-    "top1": Column("model"),
+    "baseline_top1": Column("base", "top-1"),
+    "top1": Column("model", "top-1"),
     "difference": Column("diff."),
     "low": Column("from"),
     "high": Column("to"),
@@ -23,7 +23,7 @@ SHOWN = {
     "verdict": Column("verdict", digits=None),
 }
 """Columns of the comparison, and what they are called here."""
-TITLE = "{0}: top-1 accuracy on the same images, percent"
+TITLE = "{0}: accuracy on the same images, percent"
 
 
 def comparison_tables(comparison: Comparison) -> list[Sheet]:

@@ -98,15 +98,20 @@ class Sheet:
     @property
     def place(self) -> str:
         """Data set, images, protocol and seed of all rows, in one line."""
-        said = {name: list(dict.fromkeys(self.about[name])) for name in ABOUT}
-        images = ", ".join(each for each in said["n_images"] if each)
+        counts = [int(part) for text in self.about["n_images"] for part in text.split("-") if part]
+        ends = dict.fromkeys([min(counts), max(counts)] if counts else [])
         parts = {
-            "data set": ", ".join(each for each in said["dataset"] if each),
-            "images": images,
-            "protocol": ", ".join(each for each in said["protocol"] if each),
-            "seed": ", ".join(each for each in said["seed"] if each),
+            "data set": self._all("dataset"),
+            "images": "-".join(str(count) for count in ends),
+            "protocol": self._all("protocol"),
+            "seed": self._all("seed"),
         }
         return "; ".join(f"{name} {value}" for name, value in parts.items() if value)
+
+    def _all(self, name: str) -> str:
+        """What all rows say, each thing once."""
+        parts = [part for text in self.about[name] for part in text.split(", ") if part]
+        return ", ".join(dict.fromkeys(parts))
 
 
 def column_runs(columns: tuple[Column, ...]) -> list[tuple[str, int]]:
