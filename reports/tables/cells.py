@@ -134,7 +134,7 @@ def about(used: pd.DataFrame, names: Sequence[Any], by: Sequence[str] = ("label"
     keys = [
         key if len(key) > 1 else key[0] for key in zip(*(used[name] for name in by), strict=True)
     ]
-    said = [_about_row(used[[key == name for key in keys]]) for name in names]
+    said = [_about_row(used[np.array([key == name for key in keys], bool)]) for name in names]
     return pd.DataFrame(said, columns=list(ABOUT), index=pd.Index(names))
 
 

@@ -1,0 +1,241 @@
+"""No format loses a digit, cuts off a number, or takes a name for markup."""
+
+import html.parser
+import io
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from reports.tables.as_console import print_sheet
+from reports.tables.as_html import as_html
+from reports.tables.as_latex import as_latex, escape
+from reports.tables.as_text import as_csv, as_json, as_markdown
+from reports.tables.formats import FORMATS, save_sheets
+from reports.tables.sheet import ABOUT, Column, Sheet
+from robustbench_twicing.errors import UserError
+
+NASTY = (
+    "<script>alert('x')</script>",
+    r"\input{/etc/passwd} $x^2$ 50% #1 a_b & ~{}",
+    "[bold]rich[/bold] [10-12]",
+    "*stars* `ticks` | pipes | _lines_",
+    "模型 é ü ∆",
+    "x" * 200,
+    "a\nb\rc",
+)
+NAN = float("nan")
+
+
+def sheet(names: tuple[str, ...], values: Any, columns: tuple[Column, ...]) -> Sheet:
+    """A table of these rows."""
+    index = pd.Index(names, name="model")
+    about = pd.DataFrame("", index=index, columns=list(ABOUT)).assign(dataset="val <&> $")
+    frame = pd.DataFrame(values, index=index)
+    return Sheet("name", "Title <b> & $50%$ [x]", frame, columns, about, notes=NASTY)
+
+
+def nasty(columns: int = 2) -> Sheet:
+    """Names that look like markup of every kind."""
+    values = np.arange(len(NASTY) * columns, dtype=float).reshape(-1, columns) / 3
+    heads = tuple(
+        Column(NASTY[number % len(NASTY)], NASTY[-1 - number % 2]) for number in range(columns)
+    )
+    return sheet(NASTY, values, heads)
+
+
+def shown(made: Sheet, width: int = 80) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    print_sheet(made, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+NUMBERS = (
+    (100 / 3, NAN, 7),
+    (1e-300, 2**53 + 0.0, 0),
+    (0.1 + 0.2, -0.0, 1),
+)
+
+
+def test_a_csv_reads_back_as_the_same_numbers() -> None:
+    columns = (Column("a"), Column("b", "head"), Column("n", digits=None))
+    made = sheet(("one", 'two, "quoted"', "NA"), NUMBERS, columns)
+    found = pd.read_csv(
+        io.StringIO(as_csv(made)),
+        dtype={"model": str},
+        keep_default_na=False,
+        na_values={"head b": ""},
+    )
+    assert found.columns.tolist() == ["model", "a", "head b", "n", *ABOUT]
+    assert found["model"].tolist() == ["one", 'two, "quoted"', "NA"]
+    wanted = pd.DataFrame(NUMBERS, columns=["a", "head b", "n"])
+    pd.testing.assert_frame_equal(found[["a", "head b", "n"]], wanted, check_exact=True)
+
+
+def test_json_is_json_with_null_and_full_precision() -> None:
+    columns = (Column("a"), Column("b"), Column("n", digits=None))
+    made = replace(sheet(("one", "two", "three"), NUMBERS, columns), marks={(0, 0): "best"})
+    found = json.loads(as_json(made))
+    assert [row["values"] for row in found["rows"]] == [
+        [100 / 3, None, 7],
+        [1e-300, 2.0**53, 0],
+        [0.1 + 0.2, 0, 1],
+    ]
+    assert found["rows"][0]["marks"] == ["best", "", ""]
+    assert found["notes"] == list(NASTY)
+    assert found["rows"][0]["names"] == {"model": "one"}
+
+
+def test_rounding_is_only_at_the_edge() -> None:
+    made = sheet(
+        ("one",), [[2 / 3, 2 / 3, 5.0]], (Column("a"), Column("b", digits=1), Column("c", digits=0))
+    )
+    assert [made.cell(0, column) for column in range(3)] == ["0.67", "0.7", "5"]
+    assert "0.67" not in as_csv(made)
+    for text in (as_markdown(made), as_latex(made), as_html(made), shown(made)):
+        assert "0.67" in text
+        assert "0.666" not in text
+
+
+def test_marks_in_every_format_that_can_show_them() -> None:
+    plain = sheet(("one", "two"), [[1.0], [2.0]], (Column("a"),))
+    made = replace(plain, marks={(1, 0): "best", (0, 0): "second"})
+    assert "**2.00**" in as_markdown(made)
+    assert r"\textbf{2.00}" in as_latex(made)
+    assert r"\underline{1.00}" in as_latex(made)
+    assert re.search(r"best[^>]*>\s*<(strong|b)>2\.00", as_html(made))
+
+
+class Reader(html.parser.HTMLParser):
+    """Tags and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.texts: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+def test_no_name_becomes_an_element_of_a_page() -> None:
+    read = Reader(as_html(nasty()))
+    assert "script" not in read.tags
+    for name in NASTY:
+        assert name in read.texts
+    assert read.tags.count("th") >= len(NASTY)
+
+
+def test_no_name_becomes_markup_in_markdown() -> None:
+    lines = as_markdown(nasty()).splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    assert len(table) == 2 + len(NASTY)
+    bars = {len(re.findall(r"(?<!\\)\|", line)) for line in table}
+    assert bars == {4}
+    assert "<script>" not in as_markdown(nasty())
+
+
+def test_latex_escapes_every_special_character() -> None:
+    assert escape(r"\a{b}$c&d#e%f_g~h^i") == (
+        r"\textbackslash{}a\{b\}\$c\&d\#e\%f\_g\textasciitilde{}h\textasciicircum{}i"
+    )
+    assert escape("a\n\n b") == "a b"
+    assert escape("[10-12]") == "{[}10-12]"
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex; none is installed")
+def test_latex_compiles(tmp_path: Path) -> None:
+    ascii_only = tuple(name for name in NASTY if name.isascii())
+    made = nasty()
+    made = replace(
+        made,
+        frame=made.frame.loc[list(ascii_only)],
+        about=made.about.loc[list(ascii_only)],
+        columns=(Column("é ü", "a_b"), Column("[x]", "[y]")),
+        notes=(*ascii_only, "naïve"),
+        groups=("1",) * 3 + ("2",) * 3,
+        marks={(0, 0): "best", (1, 1): "second"},
+    )
+    packages = r"\usepackage[T1]{fontenc}\usepackage{booktabs}"
+    page = (
+        f"\\documentclass{{article}}{packages}\\begin{{document}}{as_latex(made)}\\end{{document}}"
+    )
+    (tmp_path / "page.tex").write_text(page, encoding="utf-8")
+    done = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (tmp_path / "page.pdf").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("columns", [1, 2, 7, 40])
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_a_console_never_cuts_off_a_number(columns: int, width: int) -> None:
+    """Nor a name: folded, it is still there letter by letter."""
+    made = nasty(columns)
+    text = shown(made, width)
+    assert "…" not in text
+    lines = text.split("- <script>")[0].splitlines()
+    assert all(cell_len(line) <= width for line in lines if line[:1] in "┏┃┡│└├")
+    for row in range(len(NASTY)):
+        for column in range(columns):
+            assert f" {made.cell(row, column)} " in text
+    assert text.count("x") >= 200
+    assert "[bold]rich" in text.replace("\n", "")
+
+
+def test_forty_models_are_forty_rows_or_pieces_with_forty_columns() -> None:
+    names = tuple(f"deit_tiny_patch16_224_variant_{number}" for number in range(40))
+    values = np.arange(40.0)
+    rows = shown(sheet(names, values[:, None], (Column("top-1"),)))
+    assert sum(line.startswith("│") for line in rows.splitlines()) == 40
+    across = sheet(("clean",), values[None, :], tuple(Column(name) for name in names))
+    text = shown(across)
+    assert all(f" {value:.2f} " in text for value in values)
+    assert text.count("clean") > 1
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_table_without_rows_has_every_format(form: str) -> None:
+    made = sheet((), np.empty((0, 1)), (Column("top-1"),))
+    assert FORMATS[form].render(made)
+    assert shown(made)
+
+
+def test_what_does_not_fit_together_is_a_bug() -> None:
+    with pytest.raises(ValueError, match="must be described one by one"):
+        sheet(("a",), [[1.0, 2.0]], (Column("a"),))
+
+
+def test_files_are_named_after_table_and_format(tmp_path: Path) -> None:
+    made = nasty()
+    paths = save_sheets([made], tmp_path / "new", list(FORMATS))
+    assert [path.name for path in paths] == [
+        "name.csv",
+        "name.md",
+        "name.tex",
+        "name.json",
+        "name.html",
+    ]
+    for path, form in zip(paths, FORMATS.values(), strict=True):
+        assert path.read_bytes().decode() == form.render(made)
+    with pytest.raises(UserError, match="two tables would be written to"):
+        save_sheets([made, made], tmp_path, ["csv"])
