@@ -103,5 +103,5 @@ def _check_same_images(one: Entry, other: Entry, matched: Matched) -> None:
         unlike = np.flatnonzero(first != second)
         if len(unlike):
             image = matched.first["image"].iloc[int(unlike[0])]
-            what = "label" if name == "target" else "pixels"
-            raise Unlike(f"image {image} has another {what} there ({len(unlike)} such images)")
+            what = "another label" if name == "target" else "other pixels"
+            raise Unlike(f"image {image} has {what} there ({len(unlike)} such images)")
