@@ -73,7 +73,8 @@ def _lines(scores: pd.DataFrame, source: str) -> Iterator[str]:
     """The numbers over several corruptions, each by its name, marked with the images' source."""
     overall = scores[scores["corruption"] == ""]
     for row in overall[overall["status"] == "ok"].to_dict("records"):
-        unit = f"unit {row['normaliser']}" if row["normaliser"] else "no unit: not mCE"
+        images = f" on {row['normaliser_images']}" if row["normaliser_images"] else ""
+        unit = f"unit {row['normaliser']}{images}" if row["normaliser"] else "no unit: not mCE"
         yield f"{row['number']}: {row['percent']:.2f} % ({source}, {unit})"
     for (status, missing), rows in overall.groupby(["status", "missing"], sort=False):
         if status != "ok":

@@ -28,7 +28,11 @@ from .corruption_error import (
 from .corruption_rows import corruption_errors, corruption_rows
 
 GROUP = ["label", "dataset", "protocol", "source"]
-COLUMNS = (*GROUP, "number", "corruption", "percent", "n_images", "status", "missing", "normaliser")
+COLUMNS = (
+    *GROUP,
+    *("number", "corruption", "percent", "n_images", "status", "missing"),
+    *("normaliser", "normaliser_images"),
+)
 INCOMPLETE, NOT_COMPARABLE = "incomplete", "not-comparable"
 """Statuses of numbers that there are none of; the second where the normaliser saw other sizes."""
 
@@ -46,7 +50,8 @@ def corruption_scores(results: pd.DataFrame, *, baseline: Baseline | None = None
         One row per number. ``number`` is ``mean error`` or ``CE`` of the ``corruption``; or, with
         an empty ``corruption``, ``mCE``, ``relative mCE``, ``mean CE of the 4 extra corruptions``,
         ``mean corruption error`` or ``mean corruption accuracy``. ``percent`` is NaN unless
-        ``status`` is ``ok``; ``incomplete`` numbers say what is ``missing``.
+        ``status`` is ``ok``; ``incomplete`` numbers say what is ``missing``. ``normaliser`` names
+        the model whose errors are the unit, ``normaliser_images`` what it was measured on.
 
     Raises:
         UserError: two rows of one cell.
@@ -141,22 +146,23 @@ def _accuracy(error: Callable[[], CorruptionScore]) -> CorruptionScore:
 
 
 def _value(number: _Number, errors: Errors, baseline: Baseline, side: int) -> dict[str, Any]:
-    normaliser = baseline.name if number.normalised else ""
+    unit = (baseline.name, baseline.images) if number.normalised else ("", "")
     if number.normalised and side != baseline.side:
         reason = f"the normaliser's images are {baseline.side} pixels, these {side}"
-        return _row(None, NOT_COMPARABLE, reason, normaliser)
+        return _row(None, NOT_COMPARABLE, reason, unit)
     missing = [_listed(missing_cells(errors, number.of)), number.needs]
     if number.normalised:
         lacking = _listed(missing_cells(baseline.errors, number.of))
         missing.append(f"in the normaliser: {lacking}" if lacking else "")
     text = "; ".join(each for each in missing if each)
     if text:
-        return _row(None, INCOMPLETE, text, normaliser)
-    return _row(number.compute().percent, "ok", "", normaliser)
+        return _row(None, INCOMPLETE, text, unit)
+    return _row(number.compute().percent, "ok", "", unit)
 
 
-def _row(percent: float | None, status: str, missing: str, normaliser: str) -> dict[str, Any]:
-    return {"percent": percent, "status": status, "missing": missing, "normaliser": normaliser}
+def _row(percent: float | None, status: str, missing: str, unit: tuple[str, str]) -> dict[str, Any]:
+    about = {"normaliser": unit[0], "normaliser_images": unit[1]}
+    return {"percent": percent, "status": status, "missing": missing, **about}
 
 
 def _listed(missing: Sequence[tuple[str, int]]) -> str:

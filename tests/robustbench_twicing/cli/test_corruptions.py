@@ -182,7 +182,8 @@ def test_a_run_of_ones_own_is_the_normaliser(
     capsys.readouterr()
 
     assert main(["report", run, "--normaliser", f"{unit}:base"]) == 0
-    assert "base (unit)" in {row["normaliser"] for row in scores(site).values()}
+    assert scores(site)["mCE"]["normaliser"] == "base (unit)"
+    assert scores(site)["mCE"]["normaliser_images"] == "11 images of photos, generated-jpeg85"
     for name in ("CE fog", "CE contrast"):
         assert float(scores(site)[name]["percent"]) == pytest.approx(100), name
     assert main(["report", run, "--normaliser", f"{unit}:other"]) == 0
