@@ -17,7 +17,7 @@ def corruption_rows(results: pd.DataFrame) -> pd.DataFrame:
     """
     rows = results[results["attack"] == ATTACK]
     parts = rows["condition"].str.split("/", expand=True).reindex(columns=range(3))
-    error = (1 - rows["top1"].astype(float) / 100).where(rows["status"] == "ok")
+    error = 1 - rows["top1"].astype(float) / 100  # top1 is empty where nothing was scored
     return rows.assign(corruption=parts[1], severity=parts[2].astype(int), error=error)
 
 

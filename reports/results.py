@@ -10,7 +10,6 @@ import pandas as pd
 
 from robustbench_twicing.conditions import CLEAN, READOUT
 from robustbench_twicing.cost import Cost
-from robustbench_twicing.imagenet_c import SIDE
 from robustbench_twicing.records import RunFolder, Status
 from robustbench_twicing.records.atomic import write_atomically
 
@@ -69,7 +68,7 @@ def results(source: Runs | RunFolder) -> pd.DataFrame:
     ]
     flags = _diagnoses(runs, [row["status"] for row in rows])
     for row, entry, found in zip(rows, runs.entries, flags, strict=True):
-        own = [*_flags(entry), *row.pop("about_images"), *found]
+        own = [*_flags(entry), *row.pop("about_files"), *found]
         row["flags"] = ";".join(dict.fromkeys(own))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     table["steps"] = pd.Series([row["steps"] for row in rows], dtype=object)  # 20, never 20.0
@@ -153,10 +152,11 @@ def _measured(runs: Runs) -> Iterator[dict[str, Any]]:
 def _row(entry: Entry, counts: Mapping[str, int], linf: float) -> dict[str, Any]:
     n_images = counts["scored"]
     row: dict[str, Any] = {"n_images": n_images, "n_skipped": counts["skipped"]}
-    row["about_images"] = _image_flags(entry, counts["missing"])
+    missing = counts["missing"]
+    row["about_files"] = [f"files-missing-{missing}-of-{entry.n_expected}"] if missing else []
     if counts["failed"]:
         return row | {"status": "error"}
-    if counts["rows"] - counts["missing"] < entry.n_expected or n_images == 0:
+    if counts["rows"] - missing < entry.n_expected or n_images == 0:
         return row | {"status": "incomplete"}
     low, high = wilson(counts["right"], n_images)
     return row | {
@@ -209,10 +209,3 @@ def _flags(entry: Entry) -> list[str]:
 def is_attacked(condition: Mapping[str, Any]) -> bool:
     """Whether a condition of a manifest has a budget: no clean pass, and no other images."""
     return condition["attack"] not in (CLEAN, READOUT) and condition.get("images") is None
-
-
-def _image_flags(entry: Entry, missing: int) -> list[str]:
-    """Marks of conditions that show other images: files missing, another size."""
-    flags = [f"files-missing-{missing}-of-{entry.n_expected}"] if missing else []
-    side = (entry.condition.get("images") or {}).get("side", SIDE)
-    return flags if side == SIDE else [*flags, f"not-imagenet-c-{side}px"]

@@ -59,11 +59,13 @@ def corruption_condition(
         if made != GeneratedImages(*cell):
             raise UserError(f"{cell.id}: files are taken as they are; jpeg and side say nothing")
         images = open_official(Path(folder), cell)
+    about = images.describe()
     return Condition(
         cell.id,
         PREFIX,
         protocol=protocol,
         threat=PROTOCOLS[protocol].threat,
         images=images,
-        notes=NOTES[images.describe()["source"]],
+        notes=NOTES[about["source"]],
+        flags=() if about["side"] == SIDE else (f"not-imagenet-c-{about['side']}px",),
     )

@@ -122,5 +122,6 @@ def _names(folder: Path | None) -> Iterator[str]:
     groups = [] if folder is None else [each for each in os.scandir(folder) if each.is_dir()]
     for group in sorted(groups, key=lambda entry: entry.name):
         for name in sorted(entry.name for entry in os.scandir(group)):
-            if Path(name).suffix.lower() in IMAGE_ENDINGS and not name.startswith("."):
+            hidden = group.name.startswith(".") or name.startswith(".")
+            if Path(name).suffix.lower() in IMAGE_ENDINGS and not hidden:
                 yield f"{group.name}/{name}"

@@ -189,6 +189,12 @@ def test_a_normaliser_that_lacks_cells_is_named() -> None:
     assert found["mean corruption error"]["status"] == "ok"
 
 
+def test_the_fewest_images_of_any_cell_are_named() -> None:
+    results = table(flat(0.5, MAIN))
+    results.loc[5, "n_images"] = 49
+    assert set(corruption_scores(results)["n_images"]) == {49}
+
+
 def test_without_corruptions_there_is_nothing() -> None:
     scores = corruption_scores(table({}))
     assert scores.empty

@@ -137,6 +137,13 @@ def test_parts_that_are_gone_are_made_again(whole: Run, data: Dataset, tmp_path:
     assert text(run(data, out).records()) == text(whole.records())
 
 
+def test_a_run_that_shows_no_clean_images_is_continued(data: Dataset, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    whole = text(run(data, out, CONDITIONS[1:3]).records())
+    next(out.rglob("part-000001.parquet")).unlink()
+    assert text(run(data, out, CONDITIONS[1:3]).records()) == whole
+
+
 @pytest.mark.parametrize("jpeg", [True, False])
 def test_a_written_folder_gives_the_numbers_of_the_fly(
     jpeg: bool, data: Dataset, tmp_path: Path

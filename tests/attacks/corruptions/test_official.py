@@ -63,7 +63,9 @@ def test_images_are_matched_by_class_and_name_whatever_the_ending(
 ) -> None:
     folder = files(tmp_path / "c" / "fog" / "3", data, ending=".png")
     (folder / ".hidden").mkdir()
+    (folder / ".hidden" / "a.png").write_bytes(b"x")
     (folder / WNIDS[0] / "README.txt").write_text("x")
+    (folder / WNIDS[0] / "._a.png").write_bytes(b"x")
     source = open_official(tmp_path / "c", FOG)
     assert source.files == 5
     assert source.pixels(data, 2, MODEL, seed=0)[0, 0, 0] == 40
