@@ -96,6 +96,9 @@ def test_numbered_folders_of_a_subset_are_refused(tmp_path: Path) -> None:
         open_dataset(f"imagenet-a={root}")
     with pytest.raises(UserError, match="200 folders numbered 0 to 199"):
         open_dataset(root)
+    flat = write(tmp_path / "flat", {"ILSVRC2012_val_00000001.JPEG": 3})
+    with pytest.raises(UserError, match="flat folder is opened as plain --data DIR with --labels"):
+        open_dataset(f"imagenet={flat}")
 
 
 @pytest.mark.parametrize("numbers", [range(1000), range(200), (7, 10, 999, 2)])
