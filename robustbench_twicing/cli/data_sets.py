@@ -114,7 +114,7 @@ def _without(
 
 def _needs_clean(options: EvalOptions, suite: SuiteData, given: _Given) -> bool:
     """A suite that nobody named is not missed where another data set is given by name."""
-    asked = options.suite is not None or options.corruptions is not None
+    asked = options.suite is not None or suite.corrupted
     return suite.clean and (asked or not given.shifted)
 
 

@@ -31,6 +31,7 @@ MISTAKES = {
     ("--data", "{root}/sketch", "--without", "sketsch"): "no data set is called 'sketsch'",
     ("--data", "sketch={root}/sketch", "--labels", "x.csv"): "--labels is for one data set, and 0",
     ("--data", "imagenet={root}/imagenet", "--classes", "x"): "has labels of its own",
+    ("--data", "sketch={root}/sketch", "--attacks", "imagenet-c/fog/1"): "asks for imagenet, but",
     ("--data-root", "{root}/nothing"): "--data-root {root}/nothing cannot be read",
     ("--data-root", "{root}/notes"): "suite quick asks for imagenet, but",
 }

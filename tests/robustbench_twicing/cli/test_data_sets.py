@@ -101,6 +101,24 @@ def test_named_attacks_go_for_the_named_sets(root: Path, evaluate: Eval, tmp_pat
     assert rows["pgd@20/255"]["flags"] == "limit-50-of-200;200-way"
 
 
+def ids(options: EvalOptions, sources: Sources) -> dict[str | None, list[str]]:
+    found = conditions_by_set(options, sources).items()
+    return {name: [each.id for each in conditions] for name, conditions in found}
+
+
+def test_what_named_attacks_are_for() -> None:
+    """For the sets of the suite and those of --data; corruptions are of clean images alone."""
+    sources = Sources(("val",), {"imagenet-a": "imagenet-a=a"})
+    named = {"attacks": "clean,fgsm", "eps": "1/255"}
+    both = ["clean", "fgsm@1/255"]
+    below = ids(EvalOptions(suite="shifts", **named), sources)  # type: ignore[arg-type]
+    assert below == {None: ["clean"], "imagenet-a": both}
+    given = ids(EvalOptions(suite="shifts", data=["val"], **named), sources)  # type: ignore[arg-type]
+    assert given == {None: both, "imagenet-a": both}
+    corrupted = ids(EvalOptions(attacks="clean,imagenet-c/fog/1"), sources)
+    assert corrupted == {None: ["clean", "imagenet-c/fog/1"], "imagenet-a": ["clean"]}
+
+
 def test_a_named_set_alone_needs_no_clean_images(
     root: Path, evaluate: Eval, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -107,6 +107,15 @@ def test_budgets_of_one_attack_or_of_all() -> None:
         ("- a\n", "is not a mapping; it has the keys protocol and conditions"),
         ("conditions: [\n", "x.yaml is not YAML: while parsing"),
         ("a: 1\n", r"x.yaml:1: .*; allowed here: protocol, include, conditions$"),
+        (
+            "conditions:\n- {attack: clean, dataset: imagenet}\n",
+            "x.yaml:2: .*it is the clean one; allowed here: imagenet-a, imagenet-r, imagenetv2,",
+        ),
+        ("conditions:\n- {attack: clean, dataset: imagenet-q}\n", "no data set is called 'image"),
+        (
+            "conditions:\n- {corruption: fog, dataset: sketch}\n",
+            "x.yaml:2: .*corruptions take severity and nothing else",
+        ),
         ("conditions: []\n", "x.yaml:1: the suite: .*a suite has at least one condition"),
         (
             "conditions:\n- {attack: pgd}\nprotocol: l2\n",
