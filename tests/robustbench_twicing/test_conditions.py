@@ -95,7 +95,7 @@ def test_functions_become_conditions_with_canonical_ids() -> None:
 
 
 def test_a_condition_is_taken_as_it_is() -> None:
-    assert from_functions({"anything": attack()}) == [attack()]
+    assert from_functions({attack().id: attack()}) == [attack()]
 
 
 def test_a_function_is_called_with_a_generator_per_image() -> None:
@@ -131,7 +131,7 @@ def test_a_function_is_called_with_a_generator_per_image() -> None:
         ({"pgd@4": identity}, "255ths"),
         ({"pgd@4/255": None}, "has no attack; only 'clean' needs none"),
         ({"pgd@4/255": identity, "pgd@8/510": identity}, "'pgd@4/255' is given twice"),
-        ({"clean": None, "again": clean()}, "'clean' is given twice"),
+        ({"clean": None, "again": clean()}, "condition 'again' is given the condition 'clean'"),
     ],
 )
 def test_a_bad_mapping_says_what_is_wrong(conditions: dict[str, Any], message: str) -> None:

@@ -39,4 +39,4 @@ def test_only_this_version_is_read() -> None:
 
 
 def test_states_are_written_as_words() -> None:
-    assert [str(each) for each in Status] == ["ok", "error", "skipped"]
+    assert [str(each) for each in Status] == ["ok", "error", "skipped", "missing"]
