@@ -6,10 +6,13 @@ from itertools import islice
 from typing import NamedTuple
 
 import pandas as pd
+from markupsafe import Markup
 
 from robustbench_twicing import __version__
 
+from ..corruption_error import Baseline
 from ..merging import Runs
+from ..notes import notes
 from ..plots import Picture, pictures
 from .all_results import all_results
 from .embedding import MIB, embed_figure
@@ -17,6 +20,7 @@ from .examples import MAGNIFIED, Examples, find_examples
 from .flags import Flag, flags_by_kind
 from .grid import Grid
 from .provenance import provenance, read_sessions
+from .tables import page_tables, without_flags
 from .words import distrust_first, headlines, what_was_run
 
 MOST_PICTURES = 16
@@ -45,7 +49,7 @@ class Page:
     run: tuple[str, ...]
     headlines: tuple[str, ...]
     doubts: tuple[str, ...]
-    tables: tuple[Grid, ...]
+    tables: tuple[Markup, ...]
     pictures: tuple[Embedded, ...]
     more_pictures: bool
     examples: Examples
@@ -56,7 +60,7 @@ class Page:
     baseline: str = ""
     verdicts: tuple[str, ...] = ()
     forests: tuple[Embedded, ...] = ()
-    comparison: tuple[Grid, ...] = ()
+    comparison: tuple[Markup, ...] = ()
     magnified: int = MAGNIFIED
     version: str = __version__
 
@@ -77,29 +81,31 @@ class Page:
         return [section for section, content in there.items() if content]
 
 
-def make_page(runs: Runs, table: pd.DataFrame) -> Page:
+def make_page(runs: Runs, table: pd.DataFrame, *, baseline: Baseline | None = None) -> Page:
     """Gather everything.
 
     Args:
         runs: merged runs.
         table: `results` of them.
+        baseline: the normaliser of corruption errors, AlexNet unless given.
 
     Raises:
         UserError: a run folder that is gone, or a damaged adversarial image.
     """
     sessions = read_sessions(runs)
-    shown, more = _embedded(pictures(table))
+    tables = page_tables(runs, table)
+    shown, more = _embedded(pictures(table, baseline=baseline))
     return Page(
         title=_title(table),
         run=tuple(what_was_run(table)) or ("Nothing.",),
         headlines=tuple(headlines(table)) or ("No number.",),
         doubts=tuple(distrust_first(table, sessions)),
-        tables=(),
+        tables=tables.shown,
         pictures=tuple(shown),
         more_pictures=more,
         examples=find_examples(runs, table),
         flags=tuple(flags_by_kind(table)),
-        notes=(),
+        notes=(*tables.notes, *without_flags(notes(runs, table), table)),
         results=all_results(table),
         provenance=tuple(provenance(runs, sessions)),
     )

@@ -39,7 +39,6 @@ class Grid:
         caption: one line.
         heads: of the columns; the first ``stub`` of them name the row.
         rows: as many cells as heads each.
-        spans: heads above the heads, with the number of columns below each.
         stub: how many columns name the row.
         notes: sentences below.
     """
@@ -47,7 +46,6 @@ class Grid:
     caption: str
     heads: tuple[Head, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    spans: tuple[tuple[str, int], ...] = ()
     stub: int = 1
     notes: tuple[str, ...] = ()
 

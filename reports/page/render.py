@@ -11,26 +11,30 @@ from markupsafe import Markup
 
 from robustbench_twicing.records.atomic import write_atomically
 
+from ..corruption_error import Baseline
 from ..merging import Runs
 from .content import Page, make_page
 
 NAME = "index.html"
 
 
-def write_page(runs: Runs, table: pd.DataFrame, folder: Path) -> Path:
+def write_page(
+    runs: Runs, table: pd.DataFrame, folder: Path, *, baseline: Baseline | None = None
+) -> Path:
     """Write index.html into a folder and return its path.
 
     Args:
         runs: merged runs.
         table: `results` of them.
         folder: made where it is missing.
+        baseline: the normaliser of corruption errors, AlexNet unless given.
 
     Raises:
         UserError: a folder that is gone or cannot be written to, or a damaged adversarial image.
     """
     path = folder / NAME
     # Names may hold halves of surrogate pairs, which UTF-8 has no bytes for.
-    content = render(make_page(runs, table)).encode("utf-8", "backslashreplace")
+    content = render(make_page(runs, table, baseline=baseline)).encode("utf-8", "backslashreplace")
     write_atomically(path, partial(_write, content))
     return path
 

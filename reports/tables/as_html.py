@@ -1,24 +1,41 @@
 """Tables as HTML: a fragment for a page of one's own."""
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any, NamedTuple
 
+import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from .sheet import Sheet, column_runs
 
 
-def as_html(sheet: Sheet) -> str:
+class _Cell(NamedTuple):
+    """Rounded text, the value in full precision if it is a number, mark and hint."""
+
+    text: str
+    value: float | None
+    mark: str
+    hint: str
+
+
+def as_html(sheet: Sheet, *, hints: Mapping[tuple[int, int], str] | None = None) -> str:
     """A <figure> with caption, table and notes; every text is escaped.
 
-    Classes to style it by: ``rb-table``, and ``best``, ``second``, ``group-start`` and ``number``
-    within.
+    Classes to style it by: ``rb-table``, ``scroll``, and ``best``, ``second``, ``group-start`` and
+    ``number`` within. Numbers have their full precision in ``data-value``, and the names of columns
+    that a script may sort by have ``data-sort``.
+
+    Args:
+        sheet: the table.
+        hints: small text below a cell, by row and column.
     """
     rows = [
         {
             "names": names,
             "start": bool(position) and sheet.group_of[position] != sheet.group_of[position - 1],
             "cells": [
-                (sheet.cell(position, column), sheet.marks.get((position, column), ""))
+                _cell(sheet, (position, column), (hints or {}).get((position, column), ""))
                 for column in range(len(sheet.columns))
             ],
         }
@@ -26,6 +43,13 @@ def as_html(sheet: Sheet) -> str:
     ]
     heads = column_runs(sheet.columns)
     return _template().render(sheet=sheet, rows=rows, heads=heads)
+
+
+def _cell(sheet: Sheet, place: tuple[int, int], hint: str) -> _Cell:
+    value: Any = sheet.frame.iat[place]
+    is_number = isinstance(value, (int, float, np.number)) and not np.isnan(value)
+    full = float(value) if is_number else None
+    return _Cell(sheet.cell(*place), full, sheet.marks.get(place, ""), hint)
 
 
 @lru_cache(maxsize=1)

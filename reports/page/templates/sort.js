@@ -12,7 +12,7 @@ function compare(one, other) {
   return one.text.localeCompare(other.text, undefined, { numeric: true });
 }
 function sortBy(table, head, column) {
-  const up = head.getAttribute("aria-sort") === "descending" || !head.hasAttribute("aria-sort") && !head.classList.contains("n");
+  const up = head.getAttribute("aria-sort") === "descending" || !head.hasAttribute("aria-sort") && !head.classList.contains("number");
   const body = table.tBodies[0];
   const rows = Array.from(body.rows, (row) => ({ row, key: keyOf(row, column) }));
   rows.sort((one, other) => {

@@ -1,0 +1,78 @@
+"""The tables of the page, in the forms that `reports.tables` has."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+
+from robustbench_twicing.errors import UserError
+
+from ..explanations import explain_flag
+from ..merging import Runs
+from ..tables.as_html import as_html
+from ..tables.marks import mark
+from ..tables.presets import preset_tables
+from ..tables.sheet import Sheet
+
+SHOWN = ("featscale", "sweeps", "table2")
+"""Clean accuracy, accuracy over budgets, and other test sets; without numbers they are left out."""
+
+
+class Tables(NamedTuple):
+    """Tables as HTML, and why some are left out."""
+
+    shown: tuple[Markup, ...]
+    notes: tuple[str, ...]
+
+
+def page_tables(runs: Runs, table: pd.DataFrame) -> Tables:
+    """The presets of `SHOWN`, with significance marked and intervals below accuracies.
+
+    Args:
+        runs: merged runs.
+        table: `results` of them.
+    """
+    shown: list[Markup] = []
+    notes: list[str] = []
+    for name in SHOWN:
+        try:
+            sheets = preset_tables(name, runs, table)
+        except UserError as error:
+            notes.append(f"Table {name} is left out: {error}.")
+            continue
+        shown += [
+            embed_sheet(mark(sheet, "significant", runs), table)
+            for sheet in sheets
+            if sheet.frame.notna().any(axis=None)
+        ]
+    return Tables(tuple(shown), tuple(notes))
+
+
+def embed_sheet(sheet: Sheet, table: pd.DataFrame) -> Markup:
+    """A table as HTML that is already escaped; of its notes, those that are its own."""
+    own = without_flags(sheet.notes, table)
+    return Markup(as_html(replace(sheet, notes=tuple(own)), hints=_intervals(sheet, table)))
+
+
+def without_flags(sentences: Sequence[str], table: pd.DataFrame) -> list[str]:
+    """Sentences without those on flags, which have a section of their own."""
+    flags = set(table["flags"].str.split(";").explode())
+    explained = {f"{flag}: {explain_flag(flag)}" for flag in flags}
+    return [each for each in sentences if not each.startswith("! ") and each not in explained]
+
+
+def _intervals(sheet: Sheet, table: pd.DataFrame) -> dict[tuple[int, int], str]:
+    """95 % intervals of the cells that hold one result's top-1 accuracy."""
+    if sheet.entries is None:
+        return {}
+    hints = {}
+    for (row, column), entry in np.ndenumerate(sheet.entries):
+        if entry >= 0 and sheet.columns[column].metric == "top1":
+            found: Any = table.loc[int(entry), ["top1_ci_low", "top1_ci_high"]]
+            low, high = (float(each) for each in found)
+            if not np.isnan(low):
+                hints[row, column] = f"{low:.1f}–{high:.1f}"
+    return hints
