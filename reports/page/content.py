@@ -1,9 +1,6 @@
 """What the page says, before it has a form."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
-from typing import NamedTuple
 
 import pandas as pd
 from markupsafe import Markup
@@ -13,32 +10,18 @@ from robustbench_twicing import __version__
 from ..corruption_error import Baseline
 from ..merging import Runs
 from ..notes import notes
-from ..plots import Picture, pictures
-from .all_results import all_results
-from .embedding import MIB, embed_figure
+from ..plots import pictures
+from ..tables.presets import Choices
+from .comparing import Section, comparison_section
+from .embedding import Embedded, embed_pictures
 from .examples import MAGNIFIED, Examples, find_examples
 from .flags import Flag, flags_by_kind
 from .grid import Grid
 from .provenance import provenance, read_sessions
-from .tables import page_tables, without_flags
+from .tables import all_results, page_tables, without_flags
 from .words import distrust_first, headlines, what_was_run
 
 MOST_PICTURES = 16
-MOST_PICTURE_BYTES = 6 * MIB
-
-
-class Embedded(NamedTuple):
-    """A picture in the page.
-
-    Attributes:
-        uri: its content.
-        title: one line.
-        alt: what it shows, for those who do not see it.
-    """
-
-    uri: str
-    title: str
-    alt: str
 
 
 @dataclass(frozen=True)
@@ -52,15 +35,12 @@ class Page:
     tables: tuple[Markup, ...]
     pictures: tuple[Embedded, ...]
     more_pictures: bool
+    comparison: Section
     examples: Examples
     flags: tuple[Flag, ...]
     notes: tuple[str, ...]
-    results: Grid
+    results: tuple[Markup, ...]
     provenance: tuple[Grid, ...]
-    baseline: str = ""
-    verdicts: tuple[str, ...] = ()
-    forests: tuple[Embedded, ...] = ()
-    comparison: tuple[Markup, ...] = ()
     magnified: int = MAGNIFIED
     version: str = __version__
 
@@ -71,7 +51,7 @@ class Page:
             ("summary", "Summary"): True,
             ("tables", "Tables"): self.tables,
             ("plots", "Plots"): self.pictures,
-            ("comparison", "Comparison"): self.comparison,
+            ("comparison", "Comparison"): self.comparison.tables,
             ("examples", "Adversarial examples"): self.examples.shown,
             ("flags", "Flags"): self.flags,
             ("notes", "Notes"): self.notes,
@@ -81,32 +61,42 @@ class Page:
         return [section for section, content in there.items() if content]
 
 
-def make_page(runs: Runs, table: pd.DataFrame, *, baseline: Baseline | None = None) -> Page:
+def make_page(
+    runs: Runs,
+    table: pd.DataFrame,
+    *,
+    baseline: str | None = None,
+    normaliser: Baseline | None = None,
+) -> Page:
     """Gather everything.
 
     Args:
         runs: merged runs.
         table: `results` of them.
-        baseline: the normaliser of corruption errors, AlexNet unless given.
+        baseline: label that the others are compared with; the first unless given.
+        normaliser: unit of corruption errors, AlexNet unless given.
 
     Raises:
-        UserError: a run folder that is gone, or a damaged adversarial image.
+        UserError: an unknown baseline, a run folder that is gone, or a damaged adversarial image.
     """
     sessions = read_sessions(runs)
-    tables = page_tables(runs, table)
-    shown, more = _embedded(pictures(table, baseline=baseline))
+    compared = comparison_section(runs, table, baseline)
+    tables = page_tables(runs, table, Choices(baseline=normaliser))
+    drawn = embed_pictures(pictures(table, baseline=normaliser), MOST_PICTURES)
+    said = without_flags(notes(runs, table), table)
     return Page(
         title=_title(table),
         run=tuple(what_was_run(table)) or ("Nothing.",),
         headlines=tuple(headlines(table)) or ("No number.",),
         doubts=tuple(distrust_first(table, sessions)),
         tables=tables.shown,
-        pictures=tuple(shown),
-        more_pictures=more,
+        pictures=drawn.shown,
+        more_pictures=drawn.more,
+        comparison=compared,
         examples=find_examples(runs, table),
         flags=tuple(flags_by_kind(table)),
-        notes=(*tables.notes, *without_flags(notes(runs, table), table)),
-        results=all_results(table),
+        notes=(*tables.notes, *compared.notes, *said),
+        results=all_results(runs, table),
         provenance=tuple(provenance(runs, sessions)),
     )
 
@@ -114,16 +104,3 @@ def make_page(runs: Runs, table: pd.DataFrame, *, baseline: Baseline | None = No
 def _title(table: pd.DataFrame) -> str:
     names = list(dict.fromkeys(table["dataset"]))
     return f"Robustness on {', '.join(names[:3])}{' and more' if len(names) > 3 else ''}"
-
-
-def _embedded(drawn: Iterator[Picture]) -> tuple[list[Embedded], bool]:
-    """As many pictures as there is room for, and whether there are more."""
-    shown: list[Embedded] = []
-    size = 0
-    for picture in islice(drawn, MOST_PICTURES + 1):
-        uri = embed_figure(picture)
-        size += len(uri)
-        if len(shown) == MOST_PICTURES or size > MOST_PICTURE_BYTES:
-            return shown, True
-        shown.append(Embedded(uri, picture.title, picture.alt))
-    return shown, False

@@ -2,6 +2,8 @@
 
 import io
 from base64 import b64encode
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +12,34 @@ from PIL import Image
 from ..plots import Picture, styled
 
 MIB = 2**20
+ROOM = 6 * MIB
 LARGEST_SIDE = 224
 """Pixels; larger photographs are shown smaller."""
 QUALITY = 88
 """Of JPEG; with full colour resolution, so that small changes stay visible."""
 
 Pixels = NDArray[np.float32]
+
+
+class Embedded(NamedTuple):
+    """A picture in the page.
+
+    Attributes:
+        uri: its content.
+        title: one line.
+        alt: what it shows, for those who do not see it.
+    """
+
+    uri: str
+    title: str
+    alt: str
+
+
+class Embeddings(NamedTuple):
+    """Pictures in the page, and whether there are more."""
+
+    shown: tuple[Embedded, ...]
+    more: bool
 
 
 def embed_figure(picture: Picture) -> str:
@@ -26,6 +50,24 @@ def embed_figure(picture: Picture) -> str:
         picture.figure.savefig(png, format="png")
     uris = _uri("image/svg+xml", svg.getvalue()), _uri("image/png", png.getvalue())
     return min(uris, key=len)
+
+
+def embed_pictures(drawn: Iterator[Picture], most: int) -> Embeddings:
+    """As many pictures as there is room for, `ROOM` bytes.
+
+    Args:
+        drawn: pictures, drawn one by one.
+        most: how many at most.
+    """
+    room = ROOM
+    shown: list[Embedded] = []
+    for picture in drawn:
+        uri = embed_figure(picture)
+        room -= len(uri)
+        if len(shown) == most or room < 0:
+            return Embeddings(tuple(shown), True)
+        shown.append(Embedded(uri, picture.title, picture.alt))
+    return Embeddings(tuple(shown), False)
 
 
 def embed_pixels(pixels: Pixels) -> str:

@@ -19,7 +19,12 @@ NAME = "index.html"
 
 
 def write_page(
-    runs: Runs, table: pd.DataFrame, folder: Path, *, baseline: Baseline | None = None
+    runs: Runs,
+    table: pd.DataFrame,
+    folder: Path,
+    *,
+    baseline: str | None = None,
+    normaliser: Baseline | None = None,
 ) -> Path:
     """Write index.html into a folder and return its path.
 
@@ -27,14 +32,17 @@ def write_page(
         runs: merged runs.
         table: `results` of them.
         folder: made where it is missing.
-        baseline: the normaliser of corruption errors, AlexNet unless given.
+        baseline: label that the others are compared with; the first unless given.
+        normaliser: unit of corruption errors, AlexNet unless given.
 
     Raises:
-        UserError: a folder that is gone or cannot be written to, or a damaged adversarial image.
+        UserError: an unknown baseline, a folder that is gone or cannot be written to, or a damaged
+            adversarial image.
     """
+    page = make_page(runs, table, baseline=baseline, normaliser=normaliser)
     path = folder / NAME
     # Names may hold halves of surrogate pairs, which UTF-8 has no bytes for.
-    content = render(make_page(runs, table, baseline=baseline)).encode("utf-8", "backslashreplace")
+    content = render(page).encode("utf-8", "backslashreplace")
     write_atomically(path, partial(_write, content))
     return path
 

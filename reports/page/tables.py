@@ -14,11 +14,12 @@ from ..explanations import explain_flag
 from ..merging import Runs
 from ..tables.as_html import as_html
 from ..tables.marks import mark
-from ..tables.presets import preset_tables
-from ..tables.sheet import Sheet
+from ..tables.presets import Choices, preset_tables
+from ..tables.sheet import Column, Sheet
 
 SHOWN = ("featscale", "sweeps", "table2")
 """Clean accuracy, accuracy over budgets, and other test sets; without numbers they are left out."""
+FLAGS = Column("flags", digits=None)
 
 
 class Tables(NamedTuple):
@@ -28,18 +29,19 @@ class Tables(NamedTuple):
     notes: tuple[str, ...]
 
 
-def page_tables(runs: Runs, table: pd.DataFrame) -> Tables:
+def page_tables(runs: Runs, table: pd.DataFrame, choices: Choices) -> Tables:
     """The presets of `SHOWN`, with significance marked and intervals below accuracies.
 
     Args:
         runs: merged runs.
         table: `results` of them.
+        choices: of the presets.
     """
     shown: list[Markup] = []
     notes: list[str] = []
     for name in SHOWN:
         try:
-            sheets = preset_tables(name, runs, table)
+            sheets = preset_tables(name, runs, table, choices)
         except UserError as error:
             notes.append(f"Table {name} is left out: {error}.")
             continue
@@ -49,6 +51,23 @@ def page_tables(runs: Runs, table: pd.DataFrame) -> Tables:
             if sheet.frame.notna().any(axis=None)
         ]
     return Tables(tuple(shown), tuple(notes))
+
+
+def all_results(runs: Runs, table: pd.DataFrame) -> tuple[Markup, ...]:
+    """Every result, with its flags."""
+    return tuple(
+        Markup(as_html(_with_flags(sheet))) for sheet in preset_tables("results", runs, table)
+    )
+
+
+def _with_flags(sheet: Sheet) -> Sheet:
+    """The flags beside the numbers, and no notes: the page has them elsewhere."""
+    flags = sheet.about["flags"].str.replace(";", " ").to_numpy()
+    frame = pd.concat([sheet.frame, pd.Series(flags, sheet.frame.index)], axis=1)
+    columns, numbered = (*sheet.columns, FLAGS), pd.RangeIndex(len(sheet.columns) + 1)
+    return replace(
+        sheet, frame=frame.set_axis(numbered, axis=1), columns=columns, entries=None, notes=()
+    )
 
 
 def embed_sheet(sheet: Sheet, table: pd.DataFrame) -> Markup:

@@ -4,6 +4,8 @@ from .corruption_bars import corruption_bars
 from .corruption_map import corruption_map
 from .curves import attack_title, budget_curve
 from .files import save_pictures
+from .forest import difference_forest
+from .forest_pictures import forest_pictures
 from .legend import outside_legend
 from .lettering import styled
 from .picture import Picture
@@ -15,6 +17,8 @@ __all__ = [
     "budget_curve",
     "corruption_bars",
     "corruption_map",
+    "difference_forest",
+    "forest_pictures",
     "outside_legend",
     "pictures",
     "save_pictures",

@@ -18,8 +18,8 @@ SHOWN = {
     "high": Column("to"),
     "n_only_baseline": Column("base", "only", 0),
     "n_only_label": Column("model", "only", 0),
-    "p": Column("p", digits=None),
-    "p_holm": Column("Holm", digits=None),
+    "p": Column("p", form="g"),
+    "p_holm": Column("Holm", form="g"),
     "verdict": Column("verdict", digits=None),
 }
 """Columns of the comparison, and what they are called here."""
@@ -63,10 +63,9 @@ def comparison_notes(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _in_words(rows: pd.DataFrame) -> pd.DataFrame:
-    """P values to two digits, and verdicts."""
+    """With verdicts."""
     verdict = rows["difference"].gt(0).map({True: "better", False: "worse"})
-    numbers = {name: rows[name].map("{:.2g}".format) for name in ("p", "p_holm")}
-    return rows.assign(verdict=verdict.where(rows["significant"], "not shown"), **numbers)
+    return rows.assign(verdict=verdict.where(rows["significant"], "not shown"))
 
 
 def _sheet(rows: pd.DataFrame, keys: Sequence[str], title: str, notes: tuple[str, ...]) -> Sheet:

@@ -24,6 +24,7 @@ class Column(NamedTuple):
         digits: digits after the point; None for words and counts.
         best: whether the highest or the lowest value of a group is marked.
         metric: name of the per-image metric (``top1``), for tests of significance.
+        form: ``f``, or ``g``: the digits are those that count, as for p values.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Column(NamedTuple):
     digits: int | None = 2
     best: Best = ""
     metric: str = ""
+    form: Literal["f", "g"] = "f"
 
     @property
     def full_name(self) -> str:
@@ -92,8 +94,8 @@ class Sheet:
         value: Any = self.frame.iat[row, column]
         if pd.isna(value):
             return ""
-        digits = self.columns[column].digits
-        return str(value) if digits is None else f"{value:.{digits}f}"
+        digits, form = self.columns[column].digits, self.columns[column].form
+        return str(value) if digits is None else f"{value:.{digits}{form}}"
 
     @property
     def place(self) -> str:

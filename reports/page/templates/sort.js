@@ -4,12 +4,17 @@ function keyOf(row, column) {
   const cell = row.cells[column];
   const full = cell.dataset.value;
   const text = full === undefined ? cell.textContent.trim() : full;
-  const number = text === "" ? NaN : Number(text);
-  return { text, number };
+  return { text, parts: text.split(/(\d+(?:\.\d+)?)/), number: text === "" ? NaN : Number(text) };
 }
 function compare(one, other) {
   if (!Number.isNaN(one.number) && !Number.isNaN(other.number)) return one.number - other.number;
-  return one.text.localeCompare(other.text, undefined, { numeric: true });
+  // Numbers within names count as such: pgd@0.25/255 is before pgd@0.5/255.
+  for (let place = 0; place < Math.min(one.parts.length, other.parts.length); place += 1) {
+    const [first, second] = [one.parts[place], other.parts[place]];
+    const order = place % 2 ? Number(first) - Number(second) : first.localeCompare(second);
+    if (order !== 0) return order;
+  }
+  return one.parts.length - other.parts.length;
 }
 function sortBy(table, head, column) {
   const up = head.getAttribute("aria-sort") === "descending" || !head.hasAttribute("aria-sort") && !head.classList.contains("number");

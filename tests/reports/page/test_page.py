@@ -15,7 +15,7 @@ import pytest
 
 from attacks import ATTACKS
 from reports import merge, results
-from reports.page import content, spoken_size, write_page
+from reports.page import content, embedding, spoken_size, write_page
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.runner import Options, evaluate_models
@@ -200,7 +200,7 @@ def test_pictures_stop_where_there_is_no_more_room(
     run = write_run(tmp_path / "run", {"A": {"clean": [0], "fgsm@1/255": [0], "pgd@1/255": [0]}})
     first, second = page_of(run, out=tmp_path).all("img")
     room = len(first.attributes["src"]) + len(second.attributes["src"]) // 2
-    monkeypatch.setattr(content, "MOST_PICTURE_BYTES", room)
+    monkeypatch.setattr(embedding, "ROOM", room)
     read = page_of(run, out=tmp_path)
     assert [each.attributes["alt"] for each in read.all("img")] == [first.attributes["alt"]]
     assert "--plots --out DIR draws all of them" in read.texts

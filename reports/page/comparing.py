@@ -1,0 +1,90 @@
+"""The comparison with a baseline, as a section of the page."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pandas as pd
+from markupsafe import Markup
+
+from robustbench_twicing.errors import UserError
+
+from ..comparison import Comparison, compare
+from ..merging import Runs
+from ..plots import forest_pictures
+from ..tables.comparing import comparison_tables
+from .embedding import Embedded, embed_pictures
+from .tables import embed_sheet
+
+MOST_VERDICTS = 10
+"""Models whose comparison is said in words."""
+MOST_FORESTS = 4
+
+
+class Section(NamedTuple):
+    """A comparison on the page.
+
+    Attributes:
+        baseline: its label; empty where there is no comparison.
+        verdicts: sentences.
+        forests: pictures of the differences.
+        tables: as HTML.
+        notes: why there is no comparison.
+    """
+
+    baseline: str = ""
+    verdicts: tuple[str, ...] = ()
+    forests: tuple[Embedded, ...] = ()
+    tables: tuple[Markup, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def comparison_section(runs: Runs, table: pd.DataFrame, baseline: str | None) -> Section:
+    """All models against the baseline; nothing for one model.
+
+    Args:
+        runs: merged runs.
+        table: `results` of them.
+        baseline: a label; the first unless given.
+
+    Raises:
+        UserError: an unknown baseline.
+    """
+    if baseline is None and table["label"].nunique() < 2:
+        return Section()
+    try:
+        found = compare(runs, table, baseline=baseline)
+    except UserError as error:
+        if baseline is not None and baseline not in set(table["label"]):
+            raise
+        return Section(notes=(f"There is no comparison: {error}.",))
+    pictures = embed_pictures(forest_pictures(found.rows, found.baseline), MOST_FORESTS)
+    tables = tuple(embed_sheet(sheet, table) for sheet in comparison_tables(found))
+    return Section(found.baseline, tuple(verdicts(found)), pictures.shown, tables)
+
+
+def verdicts(found: Comparison) -> Iterator[str]:
+    """Under what each model is better or worse than the baseline, and how sure that is."""
+    groups = list(found.rows.groupby("label", sort=False))
+    for label, rows in groups[:MOST_VERDICTS]:
+        sure = rows[rows["significant"]]
+        parts = [
+            f"{word} under {', '.join(own['condition'])}"
+            for word, own in (
+                ("better", sure[sure["difference"] > 0]),
+                ("worse", sure[sure["difference"] < 0]),
+            )
+            if len(own)
+        ]
+        rest = len(rows) - len(sure)
+        if rest:
+            parts.append(
+                f"{'otherwise ' if parts else ''}no difference is shown ({rest} of "
+                f"{len(rows)} conditions)"
+            )
+        yield f"{label} against {found.baseline}: {'; '.join(parts)}."
+    if len(groups) > MOST_VERDICTS:
+        yield f"{len(groups) - MOST_VERDICTS} more models are in the tables."
+    yield (
+        f"Significance: McNemar's exact test on the same images, corrected by Holm over all "
+        f"{len(found.rows)} comparisons, level 5 %."
+    )
