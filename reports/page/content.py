@@ -87,7 +87,7 @@ def make_page(
     return Page(
         title=_title(table),
         run=tuple(what_was_run(table)) or ("Nothing.",),
-        headlines=tuple(headlines(table)) or ("No number.",),
+        headlines=(*headlines(table), *compared.verdicts) or ("No number.",),
         doubts=tuple(distrust_first(table, sessions)),
         tables=tables.shown,
         pictures=drawn.shown,

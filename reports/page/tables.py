@@ -12,6 +12,7 @@ from robustbench_twicing.errors import UserError
 
 from ..explanations import explain_flag
 from ..merging import Runs
+from ..notes import notes
 from ..tables.as_html import as_html
 from ..tables.marks import mark
 from ..tables.presets import Choices, preset_tables
@@ -38,19 +39,20 @@ def page_tables(runs: Runs, table: pd.DataFrame, choices: Choices) -> Tables:
         choices: of the presets.
     """
     shown: list[Markup] = []
-    notes: list[str] = []
+    left_out: list[str] = []
+    said = notes(runs, table)
     for name in SHOWN:
         try:
             sheets = preset_tables(name, runs, table, choices)
         except UserError as error:
-            notes.append(f"Table {name} is left out: {error}.")
+            left_out.append(f"Table {name} is left out: {error}.")
             continue
         shown += [
-            embed_sheet(mark(sheet, "significant", runs), table)
+            embed_sheet(mark(sheet, "significant", runs), table, said)
             for sheet in sheets
             if sheet.frame.notna().any(axis=None)
         ]
-    return Tables(tuple(shown), tuple(notes))
+    return Tables(tuple(shown), tuple(left_out))
 
 
 def all_results(runs: Runs, table: pd.DataFrame) -> tuple[Markup, ...]:
@@ -70,9 +72,15 @@ def _with_flags(sheet: Sheet) -> Sheet:
     )
 
 
-def embed_sheet(sheet: Sheet, table: pd.DataFrame) -> Markup:
-    """A table as HTML that is already escaped; of its notes, those that are its own."""
-    own = without_flags(sheet.notes, table)
+def embed_sheet(sheet: Sheet, table: pd.DataFrame, said: Sequence[str] = ()) -> Markup:
+    """A table as HTML that is already escaped.
+
+    Args:
+        sheet: the table.
+        table: `results`, for intervals.
+        said: notes that the page has elsewhere.
+    """
+    own = [each for each in without_flags(sheet.notes, table) if each not in said]
     return Markup(as_html(replace(sheet, notes=tuple(own)), hints=_intervals(sheet, table)))
 
 

@@ -11,12 +11,13 @@ from .sheet import Sheet, column_runs
 
 
 class _Cell(NamedTuple):
-    """Rounded text, the value in full precision if it is a number, mark and hint."""
+    """Rounded text, the value in full precision if it is a number, mark, hint and classes."""
 
     text: str
     value: float | None
     mark: str
     hint: str
+    kind: str
 
 
 def as_html(sheet: Sheet, *, hints: Mapping[tuple[int, int], str] | None = None) -> str:
@@ -49,7 +50,9 @@ def _cell(sheet: Sheet, place: tuple[int, int], hint: str) -> _Cell:
     value: Any = sheet.frame.iat[place]
     is_number = isinstance(value, (int, float, np.number)) and not np.isnan(value)
     full = float(value) if is_number else None
-    return _Cell(sheet.cell(*place), full, sheet.marks.get(place, ""), hint)
+    found = sheet.marks.get(place, "")
+    number = "" if sheet.columns[place[1]].digits is None else "number"
+    return _Cell(sheet.cell(*place), full, found, hint, " ".join(filter(None, (number, found))))
 
 
 @lru_cache(maxsize=1)
