@@ -18,6 +18,8 @@ from .tables import embed_sheet
 MOST_VERDICTS = 10
 """Models whose comparison is said in words."""
 MOST_FORESTS = 4
+MOST_ROWS = 60
+"""Comparisons that are shown unfolded."""
 
 
 class Section(NamedTuple):
@@ -28,6 +30,7 @@ class Section(NamedTuple):
         verdicts: sentences.
         forests: pictures of the differences.
         tables: as HTML.
+        is_long: whether the tables are folded at first.
         notes: why there is no comparison.
     """
 
@@ -35,6 +38,7 @@ class Section(NamedTuple):
     verdicts: tuple[str, ...] = ()
     forests: tuple[Embedded, ...] = ()
     tables: tuple[Markup, ...] = ()
+    is_long: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -59,7 +63,8 @@ def comparison_section(runs: Runs, table: pd.DataFrame, baseline: str | None) ->
         return Section(notes=(f"There is no comparison: {error}.",))
     pictures = embed_pictures(forest_pictures(found.rows, found.baseline), MOST_FORESTS)
     tables = tuple(embed_sheet(sheet, table) for sheet in comparison_tables(found))
-    return Section(found.baseline, tuple(verdicts(found)), pictures.shown, tables)
+    is_long = len(found.rows) > MOST_ROWS
+    return Section(found.baseline, tuple(verdicts(found)), pictures.shown, tables, is_long)
 
 
 def verdicts(found: Comparison) -> Iterator[str]:

@@ -1,0 +1,108 @@
+"""The comparison on the page: against whom, in which words, with which numbers."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from reports import Runs, merge, results
+from reports.page import comparing
+from reports.page.comparing import MOST_VERDICTS, Section, comparison_section
+from robustbench_twicing.errors import UserError
+from tests.reports.made import Outcomes, write_run
+from tests.reports.page.read_page import Read
+
+RIGHT, WRONG = 0, 1
+MANY = 40
+SAME: Outcomes = {"clean": [RIGHT] * MANY, "pgd@1/255": [WRONG] * MANY}
+BETTER: Outcomes = {"clean": [RIGHT] * MANY, "pgd@1/255": [RIGHT] * MANY}
+WORSE: Outcomes = {"clean": [WRONG] * MANY, "pgd@1/255": [WRONG] * MANY}
+
+
+def section(
+    tmp_path: Path, outcomes: Mapping[str, Outcomes], *, baseline: str | None = None
+) -> Section:
+    runs: Runs = merge([write_run(tmp_path / "run", outcomes, batch_size=MANY)])
+    return comparison_section(runs, results(runs), baseline)
+
+
+def test_verdicts_are_of_significant_differences(tmp_path: Path) -> None:
+    found = section(tmp_path, {"A": SAME, "B": BETTER, "C": WORSE, "D": SAME})
+    assert found.baseline == "A"
+    assert found.verdicts[:3] == (
+        "B against A: better under pgd@1/255; otherwise no difference is shown "
+        "(1 of 2 conditions).",
+        "C against A: worse under clean; otherwise no difference is shown (1 of 2 conditions).",
+        "D against A: no difference is shown (2 of 2 conditions).",
+    )
+    assert "over all 6 comparisons" in found.verdicts[3]
+
+
+def test_few_images_show_nothing(tmp_path: Path) -> None:
+    """Five images on which one is right and the other wrong: p is 1/16."""
+    few: Outcomes = {"clean": [RIGHT] * 5}
+    found = section(tmp_path, {"A": few, "B": {"clean": [WRONG] * 5}})
+    assert found.verdicts[0] == "B against A: no difference is shown (1 of 1 conditions)."
+
+
+def test_any_label_can_be_the_baseline(tmp_path: Path) -> None:
+    found = section(tmp_path, {"A": SAME, "B": BETTER}, baseline="B")
+    assert found.baseline == "B"
+    assert found.verdicts[0].startswith("A against B: worse under pgd@1/255")
+
+
+def test_an_unknown_baseline_is_a_mistake(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="'C' is not among the labels"):
+        section(tmp_path, {"A": SAME, "B": BETTER}, baseline="C")
+
+
+def test_one_model_has_nothing_to_compare_with(tmp_path: Path) -> None:
+    assert section(tmp_path, {"A": SAME}) == Section()
+
+
+def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
+    folders = [
+        write_run(tmp_path / label, {label: SAME}, batch_size=MANY, seed=seed)
+        for label, seed in (("A", 0), ("B", 1))
+    ]
+    runs = merge(folders)
+    found = comparison_section(runs, results(runs), None)
+    assert found.tables == ()
+    (note,) = found.notes
+    assert note.startswith("There is no comparison: B cannot be compared with A")
+    assert "seed" in note
+
+
+def test_numbers_keep_full_precision_and_p_values_too(tmp_path: Path) -> None:
+    one: Outcomes = {"clean": [RIGHT] * 7 + [WRONG] * 4}
+    other: Outcomes = {"clean": [WRONG] * 7 + [RIGHT] * 4}
+    found = section(tmp_path, {"A": one, "B": other})
+    (fragment,) = found.tables
+    page = tmp_path / "fragment.html"
+    page.write_text(fragment, encoding="utf-8")
+    cells = [each.attributes for each in Read(page).all("td")]
+    shown = [float(each["data-value"]) for each in cells if "data-value" in each]
+    assert any(value == pytest.approx(-300 / 11, rel=1e-12) for value in shown)
+    p = 2 * sum(k for k in (1, 11, 55, 165, 330)) / 2**11
+    assert any(value == pytest.approx(p, rel=1e-12) for value in shown)
+
+
+def test_of_many_models_some_are_said(tmp_path: Path) -> None:
+    labels = {f"m{number:02d}": SAME for number in range(MOST_VERDICTS + 3)}
+    found = section(tmp_path, labels)
+    assert len(found.verdicts) == MOST_VERDICTS + 2
+    assert found.verdicts[-2] == "2 more models are in the tables."
+
+
+def test_long_tables_are_folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparing, "MOST_ROWS", 2)
+    few: Outcomes = {"clean": [RIGHT]}
+    short = {f"m{number}": few for number in range(3)}
+    assert not section(tmp_path / "short", short).is_long
+    assert section(tmp_path / "long", {**short, "more": few}).is_long
+
+
+def test_names_are_escaped(tmp_path: Path) -> None:
+    found = section(tmp_path, {"<i>A</i>": SAME, "<b>B</b>": BETTER})
+    assert "<b>" not in found.tables[0]
+    assert "&lt;b&gt;B&lt;/b&gt;" in found.tables[0]
