@@ -47,7 +47,8 @@ wheel: $(STAMP)  ## build the wheel, install it elsewhere, run that copy from an
 	$(BIN)/python -m pip install -q --no-deps --target build/installed dist/*.whl
 	cd / && $(INSTALLED) --version
 	cd / && $(INSTALLED) eval --model timm:test_vit=random:0 --data samples:imagenet --limit 2 \
-		--attacks clean,fgsm --eps 1/255 --out $(CURDIR)/build/run
+		--attacks clean,fgsm --eps 1/255 --save-adversarial 1 --out $(CURDIR)/build/run
+	cd / && $(INSTALLED) report $(CURDIR)/build/run --format html --plots --out $(CURDIR)/build/page
 	cd / && $(INSTALLED) eval --model fmnist_fan=bundled --data fashion-mnist:test1000 \
 		--limit 20 --attacks clean --out $(CURDIR)/build/zoo
 

@@ -73,9 +73,7 @@ def compare(
         UserError: an unknown baseline, nothing to compare, or numbers that cannot be compared; the
             message says why.
     """
-    labels = list(dict.fromkeys(entry.evaluation.label for entry in runs.entries))
-    if baseline is not None and baseline not in labels:
-        raise UserError(f"--baseline {baseline!r} is not among the labels: {', '.join(labels)}")
+    labels = _check_baseline(runs, baseline)
     if len(labels) < 2:
         raise UserError(
             f"one label, {labels[0] if labels else 'none'}, has nothing to compare with"
@@ -88,12 +86,35 @@ def compare(
     return work.finish()
 
 
+def compare_if_possible(
+    runs: Runs, table: pd.DataFrame, *, baseline: str | None = None
+) -> Comparison | str:
+    """As `compare`; where nothing can be compared, the reason.
+
+    Raises:
+        UserError: an unknown baseline.
+    """
+    _check_baseline(runs, baseline)
+    try:
+        return compare(runs, table, baseline=baseline)
+    except UserError as reason:
+        return str(reason)
+
+
 def save_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     """Write comparison.csv and changed.csv into a folder and return their paths."""
     paths = [folder / "comparison.csv", folder / "changed.csv"]
     for path, frame in zip(paths, (comparison.rows, comparison.changed), strict=True):
         _save(path, frame)
     return paths
+
+
+def _check_baseline(runs: Runs, baseline: str | None) -> list[str]:
+    """The labels, in order."""
+    labels = list(dict.fromkeys(entry.evaluation.label for entry in runs.entries))
+    if baseline is not None and baseline not in labels:
+        raise UserError(f"--baseline {baseline!r} is not among the labels: {', '.join(labels)}")
+    return labels
 
 
 def _save(path: Path, frame: pd.DataFrame) -> None:

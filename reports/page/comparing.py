@@ -6,9 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 from markupsafe import Markup
 
-from robustbench_twicing.errors import UserError
-
-from ..comparison import Comparison, compare
+from ..comparison import Comparison, compare_if_possible
 from ..merging import Runs
 from ..plots import forest_pictures
 from ..tables.comparing import comparison_tables
@@ -53,14 +51,10 @@ def comparison_section(runs: Runs, table: pd.DataFrame, baseline: str | None) ->
     Raises:
         UserError: an unknown baseline.
     """
-    if baseline is None and table["label"].nunique() < 2:
-        return Section()
-    try:
-        found = compare(runs, table, baseline=baseline)
-    except UserError as error:
-        if baseline is not None and baseline not in set(table["label"]):
-            raise
-        return Section(notes=(f"There is no comparison: {error}.",))
+    found = compare_if_possible(runs, table, baseline=baseline)
+    if isinstance(found, str):
+        several = table["label"].nunique() > 1
+        return Section(notes=(f"There is no comparison: {found}.",) if several else ())
     pictures = embed_pictures(forest_pictures(found.rows, found.baseline), MOST_FORESTS)
     tables = tuple(embed_sheet(sheet, table) for sheet in comparison_tables(found))
     is_long = len(found.rows) > MOST_ROWS

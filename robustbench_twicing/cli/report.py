@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import UserError
+from .report_files import CONSOLE, Files, write_files
 from .status import DONE
 from .tables import EFFICIENCY, TableOptions, check_options, make_efficiency_sheets, make_sheets
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from reports.tables.sheet import Sheet
 
-CONSOLE = "console"
 NAMES = "NAME,..."
 
 
@@ -57,11 +54,18 @@ def run(
     ] = False,
     output_format: Annotated[
         str | None,
-        typer.Option("--format", help="console, csv, md, latex, json or html; all with --out."),
+        typer.Option(
+            "--format",
+            help="console, csv, md, latex, json or html; with --out, html is a page of everything.",
+        ),
     ] = None,
     plots: Annotated[
         bool, typer.Option("--plots", help="Draw pictures into --out, as PNG, PDF and SVG.")
     ] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="LABEL", help="Compared with on the page; default: the first label."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the files that are made.")] = None,
     normaliser: Annotated[
         str | None,
@@ -77,40 +81,25 @@ def run(
     """
     options = TableOptions(preset, rows, columns, values, eps or [], mark, published, normaliser)
     check_options(options)
-    _check_output(output_format, plots, out)
+    files = Files(output_format, plots, baseline, out)
+    files.check()
     if preset == EFFICIENCY:
         sheets = make_efficiency_sheets(run_dirs, options)
         if output_format in (None, CONSOLE):
             _print(sheets)
         _write(sheets, output_format, out)
         return DONE
-    return _report(run_dirs, options, output_format, plots, out)
+    return _report(run_dirs, options, files)
 
 
-def _check_output(output_format: str | None, plots: bool, out: Path | None) -> None:
-    from reports.tables.formats import FORMATS
-
-    known = (CONSOLE, *FORMATS)
-    if output_format is not None and output_format not in known:
-        raise UserError(f"--format {output_format!r} is unknown; known: {', '.join(known)}")
-    if plots and out is None:
-        raise UserError("--plots makes files; say with --out in which folder")
-
-
-def _report(
-    run_dirs: Sequence[Path],
-    options: TableOptions,
-    output_format: str | None,
-    plots: bool,
-    out: Path | None,
-) -> int:
+def _report(run_dirs: Sequence[Path], options: TableOptions, files: Files) -> int:
     from reports import merge, results
 
     from ..records import RunFolder
     from .eval import exit_status, save_tables, show_results
 
     folders = [RunFolder.open(path) for path in run_dirs]
-    named = options.chosen or options.published
+    named, output_format, out = options.named, files.output_format, files.out
     if output_format in (None, CONSOLE) and not named:
         status = show_results(folders, normaliser=options.normaliser)
         if out is None:
@@ -125,9 +114,9 @@ def _report(
         _print(sheets)
     if out is not None:
         _say(save_tables(table, out, normaliser=options.normaliser))
-        if plots:
-            _draw(table, out)
-    _write(sheets, output_format, out)
+        _say(write_files(runs, table, files, normaliser=options.normaliser))
+    if named or not files.page:
+        _write(sheets, output_format, out)
     return exit_status(table)
 
 
@@ -150,12 +139,6 @@ def _write(sheets: "Sequence[Sheet]", output_format: str | None, out: Path | Non
         typer.echo("\n".join(FORMATS[output_format].render(each) for each in sheets), nl=False)
 
 
-def _say(paths: Sequence[Path]) -> None:
+def _say(paths: Sequence[Path | str]) -> None:
     for path in paths:
         typer.echo(f"written: {path}", err=True)
-
-
-def _draw(table: "pd.DataFrame", out: Path) -> None:
-    from reports.plots import pictures, save_pictures
-
-    _say(save_pictures(pictures(table), out))

@@ -46,6 +46,11 @@ class TableOptions(NamedTuple):
         return bool(self.rows or self.columns or self.values)
 
     @property
+    def named(self) -> bool:
+        """Whether anything but all results is asked for."""
+        return self.chosen or self.published
+
+    @property
     def chosen(self) -> bool:
         """Whether any table is named."""
         return self.free or self.preset is not None

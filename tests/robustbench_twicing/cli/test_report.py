@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import pytest
 
@@ -202,3 +203,66 @@ def test_compare_prints_and_writes(site: Site, capsys: pytest.CaptureFixture[str
     assert main(["compare", *runs, "--baseline", "c"]) == 1
     assert "--baseline 'c' is not among the labels: a, b" in capsys.readouterr().err
     assert main(["compare", runs[0]]) == 1
+
+
+def test_the_page_is_made_of_everything(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    attacks = ("--attacks", "clean,fgsm", "--eps", "4/255", "--save-adversarial", "1")
+    models = ("--model", f"{site.root / 'network.py'}:other", "--label", "<A>", "--label", "B")
+    assert site.eval(*attacks, *models) == 0
+    out = site.root / "page"
+    capsys.readouterr()
+    run = str(site.root / "run")
+    arguments = ["--format", "html", "--out", str(out), "--baseline", "B"]
+    assert main(["report", run, *arguments]) == 0
+    assert {path.name for path in out.iterdir()} == {"index.html", "results.csv"}
+    page = (out / "index.html").read_text()
+    for said in ("&lt;A&gt;", "Comparison with B", "Adversarial examples", "fgsm@4/255"):
+        assert said in page
+    assert "<A>" not in page
+    shown = capsys.readouterr()
+    assert re.search(r"index[.]html \(\d+ kB\)", shown.err)
+    assert shown.out == ""
+
+
+def test_tables_that_are_named_stand_beside_the_page(site: Site) -> None:
+    assert site.eval("--attacks", "clean") == 0
+    out = site.root / "page"
+    arguments = ["--preset", "featscale", "--format", "html", "--out", str(out)]
+    assert main(["report", str(site.root / "run"), *arguments]) == 0
+    names = {"index.html", "results.csv", "featscale-photos-pixel.html"}
+    assert {path.name for path in out.iterdir()} == names
+
+
+def test_an_incomplete_run_has_a_page_and_its_status(site: Site) -> None:
+    assert site.eval("--attacks", "clean,fgsm", "--shard", "1/2") == 0
+    out = site.root / "page"
+    run = str(site.root / "run")
+    assert main(["report", run, "--format", "html", "--out", str(out)]) == 4
+    assert "4 of 4 results are not scored" in (out / "index.html").read_text()
+
+
+def test_differences_are_drawn_with_the_pictures(site: Site) -> None:
+    models = ("--model", f"{site.root / 'network.py'}:other", "--label", "A", "--label", "B")
+    assert site.eval("--attacks", "clean", *models) == 0
+    out = site.root / "plots"
+    assert main(["report", str(site.root / "run"), "--plots", "--out", str(out)]) == 0
+    assert "differences_photos_pixel.png" in {path.name for path in out.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--baseline", "B"], "--baseline is for --plots, and for the page"),
+        (["--baseline", "B", "--format", "html"], "--baseline is for --plots, and for the page"),
+        (["--plots", "--out", "{}", "--baseline", "C"], "'C' is not among the labels"),
+        (["--format", "html", "--out", "{}", "--baseline", "C"], "'C' is not among the labels"),
+    ],
+)
+def test_a_baseline_must_be_there_and_of_use(
+    site: Site, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert site.eval("--attacks", "clean", "--label", "B") == 0
+    capsys.readouterr()
+    given = [each.format(site.root / "out") for each in arguments]
+    assert main(["report", str(site.root / "run"), *given]) == 1
+    assert said in capsys.readouterr().err

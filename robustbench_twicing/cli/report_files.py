@@ -1,0 +1,100 @@
+"""What report makes besides tables: pictures and the page."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from reports import Runs
+    from reports.corruption_error import Baseline
+
+CONSOLE, HTML = "console", "html"
+
+
+class Files(NamedTuple):
+    """What is made in which form and where, as typed.
+
+    Attributes:
+        output_format: of tables; with ``out``, html is the page.
+        plots: whether pictures are drawn.
+        baseline: label that the others are compared with; None for the first.
+        out: folder; None for standard output.
+    """
+
+    output_format: str | None
+    plots: bool
+    baseline: str | None
+    out: Path | None
+
+    @property
+    def page(self) -> bool:
+        """Whether the page is wanted."""
+        return self.output_format == HTML and self.out is not None
+
+    def check(self) -> None:
+        """Refuse what contradicts itself, before anything is read.
+
+        Raises:
+            UserError: an unknown format, or options that do nothing together.
+        """
+        from reports.tables.formats import FORMATS
+
+        known = (CONSOLE, *FORMATS)
+        if self.output_format is not None and self.output_format not in known:
+            raise UserError(
+                f"--format {self.output_format!r} is unknown; known: {', '.join(known)}"
+            )
+        if self.plots and self.out is None:
+            raise UserError("--plots makes files; say with --out in which folder")
+        if self.baseline is not None and not (self.page or self.plots):
+            raise UserError("--baseline is for --plots, and for the page: --format html --out DIR")
+
+
+def write_files(
+    runs: "Runs", table: "pd.DataFrame", files: Files, *, normaliser: str | None
+) -> list[str]:
+    """Write pictures and the page where they are wanted; their paths, and the page's size.
+
+    Args:
+        runs: merged runs.
+        table: `results` of them.
+        files: what is wanted.
+        normaliser: as `read_normaliser` takes it; None for AlexNet.
+
+    Raises:
+        UserError: an unknown baseline, a folder that cannot be written to, or a damaged
+            adversarial image.
+    """
+    from reports import read_normaliser
+    from reports.page import spoken_size, write_page
+
+    unit = None if normaliser is None else read_normaliser(normaliser)
+    written: list[str] = []
+    if files.plots and files.out is not None:
+        written += map(str, _draw(runs, table, files.out, files.baseline, unit))
+    if files.page and files.out is not None:
+        path = write_page(runs, table, files.out, baseline=files.baseline, normaliser=unit)
+        written.append(f"{path} ({spoken_size(path.stat().st_size)})")
+    return written
+
+
+def _draw(
+    runs: "Runs",
+    table: "pd.DataFrame",
+    out: Path,
+    baseline: str | None,
+    unit: "Baseline | None",
+) -> list[Path]:
+    from itertools import chain
+
+    from reports.comparison import compare_if_possible
+    from reports.plots import forest_pictures, pictures, save_pictures
+
+    drawn = pictures(table, baseline=unit)
+    found = compare_if_possible(runs, table, baseline=baseline)
+    if not isinstance(found, str):
+        drawn = chain(drawn, forest_pictures(found.rows, found.baseline))
+    return save_pictures(drawn, out)
