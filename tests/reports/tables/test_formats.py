@@ -102,9 +102,25 @@ def test_rounding_is_only_at_the_edge() -> None:
     )
     assert [made.cell(0, column) for column in range(3)] == ["0.67", "0.7", "5"]
     assert "0.67" not in as_csv(made)
-    for text in (as_markdown(made), as_latex(made), as_html(made), shown(made)):
+    full = re.findall(r' data-value="([^"]*)"', page := as_html(made))
+    assert [float(each) for each in full] == [2 / 3, 2 / 3, 5.0], "scripts sort by all digits"
+    read = re.sub(r' data-value="[^"]*"', "", page)
+    for text in (as_markdown(made), as_latex(made), read, shown(made)):
         assert "0.67" in text
         assert "0.666" not in text
+
+
+def test_p_values_have_digits_that_count() -> None:
+    made = sheet(("one",), [[1.25e-7, 0.04444]], (Column("p", form="g"), Column("q", form="g")))
+    assert [made.cell(0, column) for column in range(2)] == ["1.2e-07", "0.044"]
+
+
+def test_hints_stand_below_their_cells() -> None:
+    page = as_html(
+        sheet(("one",), [[1.0, 2.0]], (Column("a"), Column("b"))), hints={(0, 1): "<2–3"}
+    )
+    assert "2.00<small>&lt;2–3</small></td>" in page
+    assert page.count("<small>") == 1
 
 
 def test_marks_in_every_format_that_can_show_them() -> None:
