@@ -5,6 +5,7 @@
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -105,7 +106,7 @@ def save_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     """Write comparison.csv and changed.csv into a folder and return their paths."""
     paths = [folder / "comparison.csv", folder / "changed.csv"]
     for path, frame in zip(paths, (comparison.rows, comparison.changed), strict=True):
-        _save(path, frame)
+        write_atomically(path, partial(frame.to_csv, index=False))
     return paths
 
 
@@ -115,10 +116,6 @@ def _check_baseline(runs: Runs, baseline: str | None) -> list[str]:
     if baseline is not None and baseline not in labels:
         raise UserError(f"--baseline {baseline!r} is not among the labels: {', '.join(labels)}")
     return labels
-
-
-def _save(path: Path, frame: pd.DataFrame) -> None:
-    write_atomically(path, lambda file: frame.to_csv(file, index=False))
 
 
 class _Comparing:
