@@ -31,6 +31,7 @@ bench: $(STAMP)  ## ratios of speed, measured in one run
 	$(BIN)/python benchmarks/spsa_time.py
 	$(BIN)/python benchmarks/model_time.py
 	$(BIN)/python benchmarks/corruption_speed.py
+	$(BIN)/python benchmarks/workers_time.py
 
 zoo: $(STAMP)  ## train the bundled models again, from the files in FASHION_MNIST; logs in runs/zoo
 	mkdir -p runs/zoo

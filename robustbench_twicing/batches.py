@@ -129,7 +129,8 @@ def _in_a_thread(maker: Maker, jobs: Iterable[_Job]) -> _Batches:
 
 def _in_processes(maker: Maker, jobs: Iterable[_Job], workers: int) -> _Batches:
     """Small tasks, and more than one batch ahead, so that no process waits for another."""
-    with WorkerPool(workers, maker) as pool:
+    imports = {type(source).__module__ for source in maker.sources}
+    with WorkerPool(workers, maker, imports=sorted(imports)) as pool:
 
         def start(job: _Job) -> list[Future[list[Made]]]:
             chunks = [job.indices[at : at + CHUNK] for at in range(0, len(job.indices), CHUNK)]

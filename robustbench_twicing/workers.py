@@ -3,7 +3,7 @@
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context, parent_process
 from typing import Any, Generic, Self, TypeVar
@@ -12,7 +12,8 @@ State = TypeVar("State")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-SLOW_IMPORTS = ["torchvision.transforms.functional", "scipy.ndimage", __name__]
+SLOW_IMPORTS = ["torchvision.transforms.functional", __name__]
+"""What every task needs."""
 
 _state: Any = None
 """In a worker: what it was started with."""
@@ -28,11 +29,12 @@ class WorkerPool(Generic[State]):
     Args:
         workers: how many processes.
         state: sent to each of them at its start.
+        imports: modules that the tasks need, for the server to import.
     """
 
-    def __init__(self, workers: int, state: State) -> None:
+    def __init__(self, workers: int, state: State, *, imports: Iterable[str] = ()) -> None:
         server = get_context("forkserver")
-        server.set_forkserver_preload(SLOW_IMPORTS)
+        server.set_forkserver_preload([*SLOW_IMPORTS, *imports])
         self._pool = ProcessPoolExecutor(
             workers, mp_context=server, initializer=_start, initargs=(state,)
         )

@@ -78,7 +78,7 @@ def write_folder(data: Dataset, out: Path, recipe: Recipe, *, workers: int = 1) 
     if workers == 1:
         yield from (_write_image(job, index) for index in range(len(data)))
         return
-    with WorkerPool(workers, job) as pool:
+    with WorkerPool(workers, job, imports=[__name__]) as pool:
         futures: list[Future[int]] = [
             pool.submit(_write_image, index) for index in range(len(data))
         ]
