@@ -22,8 +22,9 @@ from .progress import Report, Step
 from .readouts import is_counted, kept_logits, read_out
 from .records import AdversarialStore, Part
 from .records.schema import RECORD_SCHEMA
-from .rows import Outcome, Rows, facts, scored, without_scores
+from .rows import Rows, facts, scored, without_scores
 from .scoring import Scores, score
+from .showing import among_known, show
 
 log = logging.getLogger(__name__)
 
@@ -92,8 +93,8 @@ def evaluate_part(
         rows = [row for piece in pieces for row in piece.rows]
         for condition in (each for each in conditions if each.images is not None):
             with work.meter.measure(condition.key):
-                batch = _among(next(loaded.sourced), known)
-                shown = fit(batch, partial(_shown, work, condition, known))
+                batch = among_known(next(loaded.sourced), known)
+                shown = fit(batch, partial(show, subject.classifier, device, condition, known))
             halved |= len(shown) > 1
             rows += [row for piece in shown for row in piece]
             rows += _absent(work, batch, condition)
@@ -127,7 +128,7 @@ def _clean_and_attacked(work: _Work, batch: LoadedBatch) -> _Clean:
     attacked = AttackBatch(
         subject.classifier,
         to_tensor(batch.pixels, work.device),
-        _labels(work, batch),
+        torch.tensor([subject.data.labels[index] for index in batch.indices], device=work.device),
         images=images,
         seed=subject.seed,
         keep_graph=any(condition.white_box for condition in conditions),
@@ -154,36 +155,6 @@ def _clean_and_attacked(work: _Work, batch: LoadedBatch) -> _Clean:
             units = len(images) * condition.units
             subject.report(Step(subject.label, condition.id, 0, units))
     return _Clean(known, rows)
-
-
-def _among(batch: LoadedBatch, known: dict[int, dict[str, object]]) -> LoadedBatch:
-    """A condition's images without those whose clean image could not be read."""
-    kept = [row for row, index in enumerate(batch.indices) if index in known]
-    indices = tuple(batch.indices[row] for row in kept)
-    absent = tuple(each for each in batch.absent if each.position in known)
-    return batch._replace(indices=indices, pixels=batch.pixels[kept], absent=absent)
-
-
-def _shown(
-    work: _Work, condition: Condition, known: dict[int, dict[str, object]], batch: LoadedBatch
-) -> Rows:
-    """Score the images that a condition shows in place of the clean ones."""
-    subject = work.subject
-    clean = (known[index] for index in batch.indices)
-    own = facts(subject.label, subject.data, batch)
-    rows = [before | row for before, row in zip(clean, own, strict=True)]
-    try:
-        with torch.no_grad():
-            logits = subject.classifier(to_tensor(batch.pixels, work.device))
-        outcome = Outcome(score(logits, _labels(work, batch)))
-    except BrokenAttackError as error:
-        outcome = Outcome(None, message=str(error))
-    return scored(rows, condition, outcome)
-
-
-def _labels(work: _Work, batch: LoadedBatch) -> torch.Tensor:
-    labels = work.subject.data.labels
-    return torch.tensor([labels[index] for index in batch.indices], device=work.device)
 
 
 def _keep(

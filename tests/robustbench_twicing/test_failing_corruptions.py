@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from torch import Tensor
 
 from attacks import corruption_condition
 from attacks.corruptions.folder import Recipe, write_folder
+from robustbench_twicing import evaluate
+from robustbench_twicing.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions import Condition, clean
 from robustbench_twicing.data import BadImageError, Dataset, open_dataset
 from robustbench_twicing.errors import UserError
-from tests.attacks.corruptions.clean_photos import photographs
+from tests.attacks.corruptions.clean_photos import Stripes, photographs, stripes
 from tests.robustbench_twicing.test_runner_corruptions import CONDITIONS, rows, run
 
 
@@ -141,3 +144,44 @@ def test_another_size_is_flagged(data: Dataset, tmp_path: Path) -> None:
     done = run(data, tmp_path / "run", [corruption_condition("fog", 3, side=64)])
     (row,) = rows(done).values()
     assert (row["status"], row["flags"]) == ("ok", "not-imagenet-c-64px")
+
+
+class Dazzled(Stripes):
+    """No number for a black image."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pixels (N, 3, H, W) to logits, NaN where an image is black."""
+        return super().forward(x) / (x.amax((1, 2, 3), keepdim=False)[:, None] > 0)
+
+
+class Tight(Stripes):
+    """No memory for more than two images."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pixels (N, 3, H, W) to logits."""
+        if len(x) > 2:
+            raise MemoryError
+        return super().forward(x)
+
+
+def classifier(network: Stripes) -> Classifier:
+    return Classifier(network, stripes().preprocessing, ModelRecord("own"), normalize=False)
+
+
+def test_logits_that_are_no_numbers_are_an_error_row(data: Dataset) -> None:
+    conditions = {"clean": None, "imagenet-c/fog/3": replaced()}
+    done = evaluate(classifier(Dazzled()), data, conditions)
+    fog = rows(done)["imagenet-c/fog/3"]
+    assert (fog["status"], rows(done)["clean"]["status"]) == ("error", "ok")
+    records = done.records()
+    (message,) = records[records["status"] == "error"]["message"].unique()
+    assert message == "the model's logits are not finite (NaN or infinity)"
+
+
+def test_corrupted_batches_are_halved_as_any_other(data: Dataset) -> None:
+    conditions = {"clean": None, CONDITIONS[1].id: CONDITIONS[1]}
+    done = evaluate(classifier(Tight()), data, conditions)
+    wanted = evaluate(classifier(Stripes()), data, conditions)
+    assert {row["flags"] for row in rows(done).values()} == {"batch-halved"}
+    for name in ("image", "condition", "pixels_sha256", "prediction", "rank", "clean_rank"):
+        assert done.records()[name].tolist() == wanted.records()[name].tolist(), name
