@@ -1,6 +1,6 @@
 """The comparison with a baseline, as a section of the page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -14,7 +14,9 @@ from .embedding import Embedded, embed_pictures
 from .tables import embed_sheet
 
 MOST_VERDICTS = 10
-"""Models whose comparison is said in words."""
+"""Models whose differences are said in words."""
+MOST_NAMES = 8
+"""Models or conditions that one sentence names."""
 MOST_FORESTS = 4
 MOST_ROWS = 60
 """Comparisons that are shown unfolded."""
@@ -64,26 +66,35 @@ def comparison_section(runs: Runs, table: pd.DataFrame, baseline: str | None) ->
 def verdicts(found: Comparison) -> Iterator[str]:
     """Under what each model is better or worse than the baseline, and how sure that is."""
     groups = list(found.rows.groupby("label", sort=False))
-    for label, rows in groups[:MOST_VERDICTS]:
-        sure = rows[rows["significant"]]
-        parts = [
-            f"{word} under {', '.join(own['condition'])}"
-            for word, own in (
-                ("better", sure[sure["difference"] > 0]),
-                ("worse", sure[sure["difference"] < 0]),
-            )
-            if len(own)
-        ]
-        rest = len(rows) - len(sure)
-        if rest:
-            parts.append(
-                f"{'otherwise ' if parts else ''}no difference is shown ({rest} of "
-                f"{len(rows)} conditions)"
-            )
-        yield f"{label} against {found.baseline}: {'; '.join(parts)}."
-    if len(groups) > MOST_VERDICTS:
-        yield f"{len(groups) - MOST_VERDICTS} more models are in the tables."
+    differing = [(label, rows) for label, rows in groups if rows["significant"].any()]
+    for label, rows in differing[:MOST_VERDICTS]:
+        yield f"{label} against {found.baseline}: {_verdict(rows)}."
+    if len(differing) > MOST_VERDICTS:
+        yield f"{len(differing) - MOST_VERDICTS} more models differ from it; see the tables."
+    alike = [str(label) for label, rows in groups if not rows["significant"].any()]
+    if alike:
+        yield (
+            f"No difference to {found.baseline} is shown under any condition for {_listed(alike)}."
+        )
     yield (
         f"Significance: McNemar's exact test on the same images, corrected by Holm over all "
         f"{len(found.rows)} comparisons, level 5 %."
     )
+
+
+def _verdict(rows: pd.DataFrame) -> str:
+    sure = rows[rows["significant"]]
+    words = {
+        "better": sure.loc[sure["difference"] > 0, "condition"],
+        "worse": sure.loc[sure["difference"] < 0, "condition"],
+    }
+    parts = [f"{word} under {_listed(list(names))}" for word, names in words.items() if len(names)]
+    rest = len(rows) - len(sure)
+    if rest:
+        parts.append(f"otherwise no difference is shown ({rest} of {len(rows)} conditions)")
+    return "; ".join(parts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more

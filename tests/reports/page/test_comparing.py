@@ -7,7 +7,7 @@ import pytest
 
 from reports import Runs, merge, results
 from reports.page import comparing
-from reports.page.comparing import MOST_VERDICTS, Section, comparison_section
+from reports.page.comparing import MOST_NAMES, MOST_VERDICTS, Section, comparison_section
 from robustbench_twicing.errors import UserError
 from tests.reports.made import Outcomes, write_run
 from tests.reports.page.read_page import Read
@@ -33,7 +33,7 @@ def test_verdicts_are_of_significant_differences(tmp_path: Path) -> None:
         "B against A: better under pgd@1/255; otherwise no difference is shown "
         "(1 of 2 conditions).",
         "C against A: worse under clean; otherwise no difference is shown (1 of 2 conditions).",
-        "D against A: no difference is shown (2 of 2 conditions).",
+        "No difference to A is shown under any condition for D.",
     )
     assert "over all 6 comparisons" in found.verdicts[3]
 
@@ -42,7 +42,7 @@ def test_few_images_show_nothing(tmp_path: Path) -> None:
     """Five images on which one is right and the other wrong: p is 1/16."""
     few: Outcomes = {"clean": [RIGHT] * 5}
     found = section(tmp_path, {"A": few, "B": {"clean": [WRONG] * 5}})
-    assert found.verdicts[0] == "B against A: no difference is shown (1 of 1 conditions)."
+    assert found.verdicts[0] == "No difference to A is shown under any condition for B."
 
 
 def test_any_label_can_be_the_baseline(tmp_path: Path) -> None:
@@ -88,10 +88,12 @@ def test_numbers_keep_full_precision_and_p_values_too(tmp_path: Path) -> None:
 
 
 def test_of_many_models_some_are_said(tmp_path: Path) -> None:
-    labels = {f"m{number:02d}": SAME for number in range(MOST_VERDICTS + 3)}
-    found = section(tmp_path, labels)
-    assert len(found.verdicts) == MOST_VERDICTS + 2
-    assert found.verdicts[-2] == "2 more models are in the tables."
+    better = {f"b{number:02d}": BETTER for number in range(MOST_VERDICTS + 2)}
+    same = {f"s{number}": SAME for number in range(MOST_NAMES + 3)}
+    said = section(tmp_path, {"A": SAME, **better, **same}).verdicts
+    assert len(said) == MOST_VERDICTS + 3
+    assert said[-3] == "2 more models differ from it; see the tables."
+    assert said[-2].endswith("for s0, s1, s2, s3, s4, s5, s6, s7 and 3 more.")
 
 
 def test_long_tables_are_folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

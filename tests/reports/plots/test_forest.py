@@ -9,7 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
-from reports.plots.forest import difference_forest
+from reports.plots import forest_pictures
+from reports.plots.forest import MOST_MODELS, difference_forest
+from reports.plots.forest_pictures import MOST_CONDITIONS
+from reports.plots.series import look
 
 
 @pytest.fixture
@@ -75,8 +78,6 @@ def test_names_are_in_legend_and_title(ax: Axes) -> None:
 
 
 def test_the_baseline_keeps_its_own_look(ax: Axes) -> None:
-    from reports.plots.series import look
-
     first, second = draw(ax)
     assert [each.lines[0].get_color() for each in (first, second)] == [
         look(1).colour,
@@ -87,3 +88,38 @@ def test_the_baseline_keeps_its_own_look(ax: Axes) -> None:
 def test_a_bootstrap_interval_beside_its_difference_does_not_stop_the_picture(ax: Axes) -> None:
     (only,) = draw(ax, differences(("A", "clean", 2.0, 2.5, 3.0, False)))
     assert [x for x, _ in points(only)] == [2]
+
+
+def everywhere(labels: int, conditions: list[str], **place: str) -> pd.DataFrame:
+    rows = differences(
+        *((f"m{n}", name, 1.0, 0.0, 2.0, False) for n in range(labels) for name in conditions)
+    )
+    return rows.assign(n_images=9, **{"dataset": "photos", "protocol": "pixel", **place})
+
+
+def shown(rows: pd.DataFrame) -> dict[str, list[str]]:
+    """Names of pictures, and the conditions in each."""
+    return {
+        picture.name: [tick.get_text() for tick in picture.figure.axes[0].get_yticklabels()]
+        for picture in forest_pictures(rows, "base")
+    }
+
+
+def test_each_place_and_every_few_models_have_a_picture() -> None:
+    rows = [
+        everywhere(MOST_MODELS + 1, ["clean", "pgd@1/255"]),
+        everywhere(1, ["clean"], protocol="paper"),
+    ]
+    assert shown(pd.concat(rows, ignore_index=True)) == {
+        "differences_photos_pixel_1": ["clean", "pgd@1/255"],
+        "differences_photos_pixel_2": ["clean", "pgd@1/255"],
+        "differences_photos_paper": ["clean"],
+    }
+
+
+def test_of_too_many_conditions_the_corruptions_are_left_to_the_tables() -> None:
+    corrupted = [f"imagenet-c/fog{n}/1" for n in range(MOST_CONDITIONS)]
+    assert shown(everywhere(1, ["clean", *corrupted])) == {"differences_photos_pixel": ["clean"]}
+    assert len(shown(everywhere(1, corrupted))["differences_photos_pixel"]) == MOST_CONDITIONS
+    assert shown(everywhere(1, [*corrupted, "imagenet-c/more/1"])) == {}
+    assert shown(everywhere(1, [f"pgd@{n}/255" for n in range(MOST_CONDITIONS + 1)])) == {}
