@@ -95,6 +95,7 @@ def make_columns(
         "protocol": ["pixel"] * rows,
         "condition": [each.id for each in names] * len(images),
         "index": repeated.tolist(),
+        "target": (repeated % 10).tolist(),
         "image": [f"n01440764/ILSVRC2012_val_{index:08d}.JPEG" for index in repeated],
         "pixels_sha256": [f"{index:016x}" for index in repeated],
         "status": ["ok"] * rows,
@@ -143,7 +144,10 @@ def main() -> None:
             "start of the command line": ["report", "--help"],
             "report": ["report", *folders],
             "report --format csv": ["report", *folders, "--format", "csv"],
+            "report --preset table1": ["report", *folders, "--preset", "table1"],
         }
+        if len(runs) > 1:
+            commands["compare"] = ["compare", *folders]
         print(f"{options.records:,} records in {len(runs)} runs, parts of {BATCH} images")
         print(f"{'command':<28} {'seconds':>8} {'CPU s':>8} {'peak MiB':>9}")
         for name, arguments in commands.items():

@@ -54,8 +54,9 @@ def mark(sheet: Sheet, marking: Marking, runs: Runs | None = None) -> Sheet:
     else:
         if runs is None:
             raise ValueError("significance needs the records")
-        marks, tests = _by_test(sheet, found, runs)
+        marks, tests, reasons = _by_test(sheet, found, runs)
         note = SIGNIFICANT_NOTE.format(tests)
+        sheet = replace(sheet, notes=(*sheet.notes, *reasons))
     if not marks and (marking == "best" or not found):
         return sheet
     return replace(sheet, marks={**sheet.marks, **marks}, notes=(*sheet.notes, note))
@@ -91,22 +92,34 @@ def _by_value(contest: Contest) -> Iterator[tuple[tuple[int, int], Mark]]:
             yield (row, contest.column), "second"
 
 
-def _by_test(
-    sheet: Sheet, contests: Sequence[Contest], runs: Runs
-) -> tuple[dict[tuple[int, int], Mark], int]:
-    """Marks, and how many tests were made: best and second against each that is behind."""
+class Tested(NamedTuple):
+    """What tests say.
+
+    Attributes:
+        marks: by row and column.
+        tests: how many were made.
+        reasons: why some were not, in sentences.
+    """
+
+    marks: dict[tuple[int, int], Mark]
+    tests: int
+    reasons: list[str]
+
+
+def _by_test(sheet: Sheet, contests: Sequence[Contest], runs: Runs) -> Tested:
+    """The best and the second of each contest against each that is behind."""
     duels = [
         (contest, leader, row)
         for contest in contests
         for leader in range(min(2, len(contest.rows) - 1))
         for row in contest.rows[leader + 1 :]
     ]
-    p_values = [_p_value(sheet, runs, duel[0], duel[0].rows[duel[1]], duel[2]) for duel in duels]
-    made = [p for p in p_values if p is not None]
+    found = [_p_value(sheet, runs, duel[0], duel[0].rows[duel[1]], duel[2]) for duel in duels]
+    made = [p for p in found if isinstance(p, float)]
     corrected = iter(holm(made))
     beaten: dict[tuple[int, int], list[bool]] = {}
-    for (contest, leader, _), p in zip(duels, p_values, strict=True):
-        better = p is not None and next(corrected) < SIGNIFICANT
+    for (contest, leader, _), p in zip(duels, found, strict=True):
+        better = isinstance(p, float) and next(corrected) < SIGNIFICANT
         beaten.setdefault((contest.rows[leader], contest.column), []).append(better)
     marks: dict[tuple[int, int], Mark] = {}
     for contest in contests:
@@ -114,11 +127,14 @@ def _by_test(
         for row, kind in zip(contest.rows, kinds, strict=False):
             if all(beaten[row, contest.column]):
                 marks[row, contest.column] = kind
-    return marks, len(made)
+    reasons = [reason for reason in found if isinstance(reason, str)]
+    return Tested(marks, len(made), list(dict.fromkeys(reasons)))
 
 
-def _p_value(sheet: Sheet, runs: Runs, contest: Contest, one: int, other: int) -> float | None:
-    """None where there is no test: no records per image, or other images."""
+def _p_value(
+    sheet: Sheet, runs: Runs, contest: Contest, one: int, other: int
+) -> float | str | None:
+    """P value; or why two entries are not tested; None without records per image."""
     metric = sheet.columns[contest.column].metric
     if sheet.entries is None or metric not in METRICS:
         return None
@@ -127,5 +143,6 @@ def _p_value(sheet: Sheet, runs: Runs, contest: Contest, one: int, other: int) -
         return None
     try:
         return mcnemar(count_pair(*match(runs, *entries).rights(metric)))
-    except Unlike:
-        return None
+    except Unlike as reason:
+        names = " and ".join(runs.entries[entry].evaluation.label for entry in entries)
+        return f"{names} are not tested against each other: {reason}."

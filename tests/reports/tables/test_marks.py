@@ -114,6 +114,7 @@ def test_other_images_are_not_tested(tmp_path: Path) -> None:
     found = mark(made, "significant", runs)
     assert found.marks == {}
     assert "all 0 tests" in found.notes[-1]
+    assert "b and a are not tested against each other: they were scored on other" in found.notes[-2]
 
 
 def test_significance_without_records_is_a_bug() -> None:
