@@ -12,6 +12,7 @@ ZOO = (
     "fmnist_twicing",
     "fmnist_twicing[3-4]",
     "fmnist_fan",
+    "fmnist_fan_twicing",
 )
 """Models whose weights come with the package, by canonical name."""
 
