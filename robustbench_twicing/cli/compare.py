@@ -1,9 +1,12 @@
 """compare: all models against one of them on the same images, with significance."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from reports.comparison import Comparison
 
 
 def register(app: typer.Typer) -> None:
@@ -32,14 +35,9 @@ def run(
     from rich.console import Console
 
     from reports import merge, results
-    from reports.comparison import compare, save_comparison
+    from reports.comparison import compare
     from reports.tables.as_console import print_notes, print_sheet
-    from reports.tables.comparing import (
-        comparison_notes,
-        comparison_tables,
-        tables_by_model,
-    )
-    from reports.tables.formats import FORMATS, save_sheets
+    from reports.tables.comparing import comparison_notes, tables_by_model
 
     from ..records import RunFolder
     from .eval import exit_status
@@ -52,9 +50,16 @@ def run(
         print_sheet(sheet, console)
     print_notes(comparison_notes(found), console)
     if out is not None:
-        paths = save_comparison(found, out)
-        names = [name for name in FORMATS if name != "csv"]
-        paths += save_sheets(comparison_tables(found), out, names)
-        for path in paths:
+        for path in write_comparison(found, out):
             typer.echo(f"written: {path}", err=True)
     return exit_status(table)
+
+
+def write_comparison(found: "Comparison", out: Path) -> list[Path]:
+    """Write comparison.csv, changed.csv and the tables in the other formats; their paths."""
+    from reports.comparison import save_comparison
+    from reports.tables.comparing import comparison_tables
+    from reports.tables.formats import FORMATS, save_sheets
+
+    names = [name for name in FORMATS if name != "csv"]
+    return save_comparison(found, out) + save_sheets(comparison_tables(found), out, names)

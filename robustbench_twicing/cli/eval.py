@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ..progress import Report, Step
     from ..records import RunFolder
+    from ..runner import Run
     from .request import Request
 
 
@@ -34,6 +35,12 @@ def run(options: EvalOptions) -> int:
     Returns:
         Exit status.
     """
+    done, share = evaluate(options)
+    return show_results([done.folder], share=share)
+
+
+def evaluate(options: EvalOptions) -> "tuple[Run, tuple[int, int]]":
+    """Load and evaluate with progress; the run, and the share of it that was asked for."""
     from ..runner import evaluate_models
     from .request import default_out, make_request
 
@@ -52,7 +59,7 @@ def run(options: EvalOptions) -> int:
             left_out=request.left_out,
             report=_announce(out, report),
         )
-    return show_results([done.folder], share=request.options.shard)
+    return done, request.options.shard
 
 
 def _announce(out: Path, report: "Report") -> "Report":

@@ -7,6 +7,8 @@ import pytest
 
 from robustbench_twicing import zoo
 from robustbench_twicing.cli import demo, main
+from robustbench_twicing.conditions import clean
+from tests.tiny import convnet, noise, run
 
 MODELS = ("fmnist_deit", "fmnist_twicing")
 KINDS = ("csv", "md", "tex", "html", "json", "png", "pdf", "svg")
@@ -28,7 +30,7 @@ def test_every_kind_of_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert set(table["attack"]) == {"clean", "fgsm", "pgd", "spsa", "imagenet-c"}
     assert set(table["n_images"]) == {3}
     corrupted = table[table["attack"] == "imagenet-c"]
-    assert corrupted["flags"].str.contains("not-imagenet-c-28px").all()
+    assert corrupted["flags"].str.contains("not-imagenet-c-32px").all()
     assert table[table["attack"] == "spsa"]["flags"].str.contains("steps=8").all()
     made = {path.suffix[1:] for path in (out / "report").rglob("*") if path.is_file()}
     assert made >= set(KINDS)
@@ -48,3 +50,13 @@ def test_what_is_not_an_earlier_demo_is_left_alone(
     assert main(["demo", "--quick", "--out", str(tmp_path)]) == 1
     assert file.read_text() == "{}"
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("place", ["", "run"])
+def test_another_run_is_left_alone(
+    place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(convnet(), noise(3), [clean()], tmp_path / "mine" / place)
+    assert main(["demo", "--quick", "--out", str(tmp_path / "mine")]) == 1
+    assert "is not what an earlier demo left behind; use another --out" in capsys.readouterr().err
+    assert list((tmp_path / "mine").rglob("*.parquet"))
