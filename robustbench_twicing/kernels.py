@@ -1,7 +1,7 @@
-"""Faster fp32 linear layers on some processors: oneDNN's kernel, GELU in the same pass.
+"""fp32 linear layers in oneDNN, GELU in the same pass where no gradient is wanted.
 
-torch leaves fp32 matrix products to a library that is slow on AMD processors. The results differ
-by rounding; `benchmarks/kernel_time.py` shows the gain on the machine at hand.
+The results differ from torch's own by rounding. The gain is a few percent on the processor it was
+measured on; `benchmarks/pgd_time.py` and `benchmarks/spsa_time.py` show it on the machine at hand.
 """
 
 from pathlib import Path
@@ -19,9 +19,9 @@ _CPU_INFO = Path("/proc/cpuinfo")
 
 
 def choose_kernels(asked: str, device: torch.device) -> str:
-    """``plain`` or ``onednn``; ``auto`` is onednn where a gain was measured.
+    """``plain`` or ``onednn``; ``auto`` is onednn on the kind of processor that gained by it.
 
-    That is on AMD processors with AVX-512, for a model on the CPU.
+    That is an AMD processor with AVX-512, for a model on the CPU.
 
     Raises:
         UserError: an unknown name, or oneDNN where torch has none or the model is on a GPU.
