@@ -74,14 +74,17 @@ def measure_efficiency(
     """Time the forward passes of all models in alternation, on noise of each one's native size.
 
     Args:
-        models: label to classifier; they are moved to the device and stay there.
+        models: label to classifier with plain kernels; they are moved to the device and stay there.
         batch_size: images a forward pass.
         rounds: measurements of each model, after `WARM_UP` rounds that do not count.
         device: where to compute.
 
     Raises:
         UserError: memory does not hold the models and a batch.
+        ValueError: a model with other kernels, which leave multiply-adds out and hide others.
     """
+    if any(each.record.details.get("kernels", "plain") != "plain" for each in models.values()):
+        raise ValueError("efficiency is measured with kernels='plain'")
     inputs = {label: _noise(model, batch_size) for label, model in models.items()}
     try:
         passes = {

@@ -60,7 +60,7 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
         mean: three numbers.
         std: three numbers.
         attention: ``auto``, ``explicit`` or ``fused`` kernels.
-        kernels: of fp32 linear layers on the CPU: ``plain``, ``onednn``, or ``auto``: the faster.
+        kernels: of fp32 on the CPU: ``plain``, ``onednn``, or ``auto``: the faster.
         arch_override: load although the file names another architecture; stays as a flag.
         normalize: mean and std that a user's network expects; without it, it is given pixels.
         classes: keep these logits only (ImageNet-A and -R).

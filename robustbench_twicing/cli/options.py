@@ -130,7 +130,7 @@ class EvalOptions:
     ] = "auto"
     kernels: Annotated[
         str,
-        _opt("--kernels", help="fp32 linear layers on a CPU: auto, plain, onednn.", panel=HOW),
+        _opt("--kernels", help="Of fp32 on a CPU: auto, plain, onednn.", panel=HOW),
     ] = "auto"
     attack_precision: Annotated[
         str,

@@ -123,6 +123,13 @@ def test_other_errors_are_bugs() -> None:
         )
 
 
+def test_other_kernels_are_refused_because_they_leave_products_out() -> None:
+    record = ModelRecord("mixer", details={"kernels": "onednn"})
+    model = Classifier(Mixer(), PREPROCESSING, record)
+    with pytest.raises(ValueError, match="measured with kernels='plain'"):
+        measure_efficiency({"a": model}, device=CPU)
+
+
 @pytest.mark.parametrize("family", ["deit", "twicing"])
 def test_fused_attention_is_counted_as_explicit(family: str) -> None:
     sizes = {"depth": 2, "embed_dim": 24, "num_heads": 2, "img_size": 32}

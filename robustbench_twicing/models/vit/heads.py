@@ -11,6 +11,9 @@ class Heads(nn.Module):
         fused: whether the layer uses the fused kernel until `set_attention` says otherwise.
     """
 
+    read: int | None = None
+    """In a last layer, how many leading tokens to return; None: all of them."""
+
     def __init__(self, plain: nn.Module, *, fused: bool) -> None:
         super().__init__()
         self.num_heads: int = plain.num_heads  # type: ignore[assignment]
@@ -22,7 +25,8 @@ class Heads(nn.Module):
         """Tokens (B, N, C) to q, k, v, each (B, h, N, C/h)."""
         batch, tokens, width = x.shape
         qkv = self.qkv(x).view(batch, tokens, 3, self.num_heads, width // self.num_heads)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4)
+        # Taken apart before the axes change places, so that gradients meet in one copy.
+        q, k, v = (each.transpose(1, 2) for each in qkv.unbind(2))
         return q, k, v
 
     def merge(self, y: Tensor) -> Tensor:
