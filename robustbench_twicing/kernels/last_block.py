@@ -93,9 +93,8 @@ def read_prefix_only(network: nn.Module) -> bool:
         block.__class__ = PrefixBlock
         if type(block.attn) is Attention:
             block.attn.__class__ = PrefixAttention
-    block.read = read
-    if type(block) is not FeatScaleBlock:  # it needs the mean over all tokens
-        block.attn.read = read
+    # FeatScale needs the mean over all tokens: its attention is timm's, and ignores this.
+    block.read = block.attn.read = read
     return True
 
 
@@ -132,4 +131,4 @@ def _has_known_end(network: nn.Module) -> bool:
         if inner.keys() != ATTENTION_PARTS or type(inner["qkv"]) is not nn.Linear:
             return False
     shared = {each for other in before for each in other.modules()}
-    return not shared & {block, attention}
+    return attention not in shared
