@@ -8,13 +8,16 @@ INSTALLED := PYTHONPATH=$(COPY) $(CURDIR)/$(BIN)/python -P $(COPY)/bin/robustben
 
 FASHION_MNIST ?= /usr/share/datasets/fashion-mnist
 
-.PHONY: demo test check fix bench wheel zoo cut
+.PHONY: demo test fuzz check fix bench wheel zoo cut
 
 demo: $(STAMP)  ## the main job on the bundled images
 	$(BIN)/python run_eval.py demo
 
 test: $(STAMP)  ## all tests
 	$(BIN)/python -m pytest -q
+
+fuzz: $(STAMP)  ## 1,000 damaged files of each kind, where the tests read 16
+	FUZZ=1000 $(BIN)/python -m pytest -q tests/fuzzing
 
 check: $(STAMP)  ## lint, format, types
 	$(BIN)/ruff check .

@@ -44,7 +44,10 @@ def condition_codes(
 
 
 def records_frame(
-    tables: Sequence[pa.Table], entries: NDArray[np.int64], datasets: Sequence[str]
+    tables: Sequence[pa.Table],
+    entries: NDArray[np.int64],
+    datasets: Sequence[str],
+    folders: Sequence[Path],
 ) -> pd.DataFrame:
     """All records, sorted by entry and image.
 
@@ -52,6 +55,7 @@ def records_frame(
         tables: columns of `RECORD_SCHEMA`.
         entries: of every row, in the same order.
         datasets: the name of each entry's data set.
+        folders: where each entry's records are from, for errors.
 
     Raises:
         UserError: an image counted twice.
@@ -64,16 +68,17 @@ def records_frame(
     names = list(dict.fromkeys(datasets))
     codes = np.array([names.index(name) for name in datasets], np.int64)
     frame["dataset"] = pd.Categorical.from_codes(codes[frame["entry"]], pd.Index(names))
-    _check_counted_once(frame)
+    _check_counted_once(frame, folders)
     return frame
 
 
-def _check_counted_once(records: pd.DataFrame) -> None:
+def _check_counted_once(records: pd.DataFrame, folders: Sequence[Path]) -> None:
     images = records["image"].cat
     pairs = records["entry"] * len(images.categories) + images.codes
     twice = pairs.duplicated()
     if twice.any():
         row = records[twice].iloc[0]
         raise UserError(
-            f"image {row['image']} is counted twice under {row['condition']} for {row['label']}"
+            f"{folders[row['entry']]}: image {row['image']} is counted twice under "
+            f"{row['condition']} for {row['label']}"
         )

@@ -189,7 +189,9 @@ class _Merging:
         place[order] = np.arange(len(order))
         merged = tuple(entries[position] for position in order)
         datasets = [entry.dataset for entry in merged]
-        records = records_frame(self.tables, place[np.concatenate(self.positions)], datasets)
+        folders = [entry.folders[0] for entry in merged]
+        positions = place[np.concatenate(self.positions)]
+        records = records_frame(self.tables, positions, datasets, folders)
         notes = tuple(
             f"{label}: {', '.join(conditions)} is the same in {one} and {other}, counted once."
             for (label, one, other), conditions in self.again.items()

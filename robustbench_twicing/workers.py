@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context, parent_process
@@ -54,6 +55,7 @@ def _start(state: object) -> None:
     global _state
     _state = state
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.filterwarnings("ignore", module=r"PIL\.")  # as the command line does
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

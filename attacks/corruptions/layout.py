@@ -1,12 +1,12 @@
 """ImageNet-C's folder layout: where the file of an image lies, and what a folder is made of."""
 
-import json
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from robustbench_twicing.data import Dataset, wnids
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.imagenet_c import CATEGORIES, SIDE
+from robustbench_twicing.text_files import read_json
 
 RECORD = "corrupted.json"
 """In a folder written by this suite: what it was made of. The official folders have none."""
@@ -46,8 +46,10 @@ def read_record(root: Path) -> dict[str, Any] | None:
     file = root / RECORD
     if not file.exists():
         return None
-    try:
-        values = json.loads(file.read_text(encoding="utf-8"))
-        return {"side": SIDE, **values, "jpeg": bool(values["jpeg"])}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{file} is damaged ({error}); make the folder again") from error
+    values = read_json(file, "make the folder again")
+    if not isinstance(values, dict) or "jpeg" not in values:
+        raise UserError(f"{file} is damaged (it does not say jpeg); make the folder again")
+    side = values.get("side", SIDE)
+    if type(side) is not int or side < 1:
+        raise UserError(f"{file} is damaged (side {side!r}); make the folder again")
+    return {**values, "side": side, "jpeg": bool(values["jpeg"])}

@@ -102,5 +102,6 @@ def _is_plain(value: Any) -> bool:
 def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    text = value if isinstance(value, (str, PurePath)) else repr(value)
-    return str(text)[:LONGEST_VALUE]
+    text = str(value) if isinstance(value, (str, PurePath)) else repr(value)
+    # A pickle's text may hold halves of surrogate pairs, for which records have no bytes.
+    return text[:LONGEST_VALUE].encode("utf-8", "backslashreplace").decode()

@@ -1,13 +1,14 @@
 """Commands, and how their failures reach the user: one line and an exit status."""
 
 import sys
+import warnings
 from collections.abc import Sequence
 
 import typer
-from rich.console import Console
 
 from .. import __version__
 from ..errors import UserError
+from ..lines import one_line
 from . import (
     attacks,
     compare,
@@ -23,6 +24,7 @@ from . import (
     train,
     verify,
 )
+from .console import Console
 from .status import DONE, INCOMPLETE, MISTAKE, UNKNOWN
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -72,10 +74,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Bugs keep their traceback; a user's mistake is one line on standard error.
     """
+    warnings.filterwarnings("ignore", module=r"PIL\.")  # sizes are checked, metadata is not used
     command = typer.main.get_command(build_app())
+    asked = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        _check_text(asked)
         status = command.main(
-            args=list(sys.argv[1:] if arguments is None else arguments),
+            args=asked,
             prog_name="robustbench-twicing",
             standalone_mode=False,
         )
@@ -95,8 +100,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status if isinstance(status, int) else DONE
 
 
+def _check_text(arguments: Sequence[str]) -> None:
+    """Records are UTF-8, and a name that is not could be written into none of them."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError as error:
+            raise UserError(
+                f"the argument {argument!r} is not valid UTF-8; rename that file or label"
+            ) from error
+
+
 def complain(message: str) -> None:
     """One line on standard error; none where there is nothing to say, as after the help."""
-    line = " ".join(message.split())
+    line = one_line(message)
     if line:
         sys.stderr.write(f"robustbench-twicing: {line}\n")

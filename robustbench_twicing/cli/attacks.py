@@ -16,10 +16,10 @@ def run(
     ] = False,
 ) -> None:
     """Print the attacks."""
-    from rich.console import Console
-
     from attacks import ATTACKS, find_attack
     from attacks.libraries import FOOLBOX, PRESETS, TORCHATTACKS
+
+    from .console import Console
 
     specs = list(ATTACKS.values())
     if library:

@@ -32,14 +32,13 @@ def run(
     Returns:
         Exit status: 3 with error rows, 4 with images missing, in any of the runs.
     """
-    from rich.console import Console
-
     from reports import merge, results
     from reports.comparison import compare
     from reports.tables.as_console import print_notes, print_sheet
     from reports.tables.comparing import comparison_notes, tables_by_model
 
     from ..records import RunFolder
+    from .console import Console
     from .eval import exit_status
 
     runs = merge([RunFolder.open(path) for path in run_dirs])

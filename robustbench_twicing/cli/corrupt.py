@@ -35,13 +35,13 @@ def run(
     workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
 ) -> None:
     """Corrupt every image at 224 pixels after Resize 256 (bilinear) and centre crop."""
-    from rich.console import Console
     from rich.progress import track
 
     from attacks.corruptions import frost_textures
     from attacks.corruptions.folder import Recipe, write_folder
 
     from ..data import open_dataset
+    from .console import Console
 
     recipe = Recipe(
         parse_corruptions(corruptions),

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..data import Dataset
     from ..data.survey import Survey
+    from .console import Console
 
 MOST_LINES = 10
 """Longest list printed; the rest is counted."""
@@ -37,12 +36,11 @@ def data(
     full: Annotated[bool, typer.Option("--full", help="Decode every image.")] = False,
 ) -> None:
     """Show how a data set is understood: labels, sizes, what is left out, what looks wrong."""
-    from rich.console import Console
-
     from ..data import open_dataset
     from ..data.opening import split_name
     from ..data.suspicions import suspicions
     from ..errors import UserError
+    from .console import Console
 
     dataset = open_dataset(source, labels=labels, classes=classes, limit=limit, seed=seed)
     found = _survey(dataset, full)
@@ -59,10 +57,10 @@ def data(
 
 
 def _survey(dataset: Dataset, full: bool) -> Survey:
-    from rich.console import Console
     from rich.progress import Progress
 
     from ..data.survey import survey
+    from .console import Console
 
     progress = Progress(console=Console(stderr=True), transient=True)
     with progress:

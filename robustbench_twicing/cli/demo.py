@@ -10,9 +10,8 @@ from ..errors import UserError
 from .options import EvalOptions
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..runner import Run
+    from .console import Console
 
 DATA = "fashion-mnist:test1000"
 CHECKPOINT = "bundled"
@@ -42,9 +41,8 @@ def run(
     Returns:
         Exit status.
     """
-    from rich.console import Console
-
     from ..zoo import ZOO
+    from .console import Console
     from .eval import evaluate
 
     console = Console(highlight=False, soft_wrap=True)

@@ -42,10 +42,9 @@ def run(
     out: Annotated[Path | None, typer.Option(help="CSV file to write.")] = None,
 ) -> None:
     """Measure all models in alternation in one process, print the table, write the file."""
-    from rich.console import Console
-
     from ..efficiency import measure_efficiency
     from ..environment import choose_device
+    from .console import Console
     from .options import EvalOptions
     from .request import load_models, set_threads
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..checkpoints.inspection import Inspection, WeightsFacts
+    from .console import Console
 
 FEW_GROUPS = 20
 """Groups of keys that are printed where the layout is unknown."""
@@ -39,9 +38,8 @@ def inspect(
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
     """Show what a checkpoint holds, which models it fits, and (with --data) how well."""
-    from rich.console import Console
-
     from ..checkpoints.inspection import inspect_checkpoint
+    from .console import Console
 
     console = Console()
     found = inspect_checkpoint(checkpoint)
@@ -157,13 +155,13 @@ def _probe(
     batch_size: int,
     device: str,
 ) -> None:
-    from rich.console import Console as ErrorConsole
     from rich.progress import Progress
     from rich.table import Table
     from rich.text import Text
 
     from ..data import open_dataset
     from ..probe import probe, variants
+    from .console import Console as ErrorConsole
 
     images = open_dataset(data, labels=labels, classes=classes, limit=limit)
     runs = [(name, kind) for name in variants(found.candidates) for kind in found.weights]

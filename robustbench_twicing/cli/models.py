@@ -29,9 +29,8 @@ def models(
     ] = False,
 ) -> None:
     """List the models by name; any timm model can be had besides, as timm:NAME."""
-    from rich.console import Console
-
     from ..models import MODELS, resolve_model
+    from .console import Console
 
     names = _matching(pattern)
     chosen = [spec for spec in MODELS.values() if spec.name in names]

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import torch
-    from rich.console import Console
 
     from ..classifier import Classifier
     from ..tasks import Task
+    from .console import Console
 
 SAMPLE = 4
 """Images of the measured batch."""
@@ -36,10 +36,9 @@ class Speed(NamedTuple):
 
 def run(options: EvalOptions) -> None:
     """Print passes and estimated time per model and condition, and how they were estimated."""
-    from rich.console import Console
-
     from ..checking import check_request
     from ..environment import choose_device
+    from .console import Console
     from .request import make_request
 
     request = make_request(options)

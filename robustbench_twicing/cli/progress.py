@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
@@ -15,7 +14,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from ..lines import printable
 from ..progress import Report, Step
+from .console import Console
 
 LOG_EVERY = 10.0
 """Seconds between two lines of a log."""
@@ -94,7 +95,8 @@ class _LogReport:
         elapsed = now - self.start
         left = elapsed * (self.units - self.done) / self.done if self.done else float("inf")
         sys.stderr.write(
-            f"{step.label} {step.condition}: {100 * self.done / self.units:.0f} %, "
+            f"{printable(f'{step.label} {step.condition}')}: "
+            f"{100 * self.done / self.units:.0f} %, "
             f"{self.images}/{self.total} images, {self.images / elapsed:.2f}/s, "
             f"{duration(elapsed)} so far, {duration(left)} left\n"
         )

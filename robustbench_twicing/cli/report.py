@@ -121,9 +121,9 @@ def _report(run_dirs: Sequence[Path], options: TableOptions, files: Files) -> in
 
 
 def _print(sheets: "Sequence[Sheet]") -> None:
-    from rich.console import Console
-
     from reports.tables.as_console import print_sheet
+
+    from .console import Console
 
     for sheet in sheets:
         print_sheet(sheet, Console())

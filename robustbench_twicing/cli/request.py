@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from ..errors import UserError
+from ..lines import one_line
 from .conditions import suite_data
 from .corruptions import shortfalls
 from .data_sets import find_sources
@@ -51,7 +52,7 @@ def make_request(options: EvalOptions) -> Request:
     set_threads(options.threads)
     tasks = open_tasks(options, sources, conditions)
     for line in (line for task in tasks for line in shortfalls(task.conditions, task.data)):
-        sys.stderr.write(f"warning: {line}\n")
+        sys.stderr.write(f"warning: {one_line(line)}\n")
     return Request(load_models(options), tasks, run_options, sources.left_out, sources.said)
 
 

@@ -38,12 +38,11 @@ def run(
     ] = 0,
 ) -> None:
     """Train, showing rate and time left, and say how to evaluate the result."""
-    from rich.console import Console
-
     from ..data import open_dataset
     from ..environment import choose_device
     from ..training import choose_recipe, train
     from ..training.progress import Lines
+    from .console import Console
     from .request import set_threads
 
     if threads is not None:

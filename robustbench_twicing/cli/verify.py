@@ -41,13 +41,13 @@ def run(options: EvalOptions) -> int:
     """
     import numpy as np
     import torch
-    from rich.console import Console
 
     from attacks.verification import Setting, verify
 
     from ..batches import to_tensor
     from ..budgets import parse_budgets
     from ..environment import choose_device
+    from .console import Console
     from .request import make_request
 
     eps = parse_budgets(options.eps)[0] if options.eps else None

@@ -1,7 +1,6 @@
 """Images in numpy files: one ``.npz`` with images and labels, or a pair of ``.npy``."""
 
 import hashlib
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ..errors import UserError
+from ..numpy_files import Archive, is_archive, map_array, open_archive
 from ..preprocessing import Preprocessing
-from .class_list import OwnClasses
+from .class_list import MOST_CLASSES, OwnClasses
 from .dataset import Dataset, Pixels
 from .imagenet import NUM_CLASSES
 
@@ -96,54 +96,35 @@ def open_arrays(
 
 
 def _load_pair(path: Path, labels_path: Path | None) -> tuple[NDArray[Any], NDArray[Any]]:
-    content = _load(path)
-    if isinstance(content, np.ndarray):
+    if not is_archive(path):
+        images = map_array(path)
         if labels_path is None:
             raise UserError(f"{path} holds images without labels; give --labels labels.npy")
-        return content, _load_labels(labels_path)
-    with content:
-        images = _member(content, IMAGE_KEYS, path)
+        return images, _load_labels(labels_path)
+    with open_archive(path) as content:
+        images = _member(content, IMAGE_KEYS)
         if labels_path is None:
-            return images, _member(content, LABEL_KEYS, path)
-        if any(key in content for key in LABEL_KEYS):
+            return images, _member(content, LABEL_KEYS)
+        if any(key in content.names for key in LABEL_KEYS):
             raise UserError(f"{path} has labels of its own; leave --labels {labels_path} out")
         return images, _load_labels(labels_path)
 
 
 def _load_labels(path: Path) -> NDArray[Any]:
-    content = _load(path)
-    if isinstance(content, np.ndarray):
-        return content
-    with content:
-        return _member(content, LABEL_KEYS, path)
+    if not is_archive(path):
+        return map_array(path)
+    with open_archive(path) as content:
+        return _member(content, LABEL_KEYS)
 
 
-def _load(path: Path) -> Any:
-    """An array (memory-mapped) or an open ``.npz``; nothing pickled is ever loaded."""
-    try:
-        with path.open("rb") as file:
-            packed = file.read(2) == b"PK"
-        if packed and not zipfile.is_zipfile(path):  # np.load would leave the file open
-            raise UserError(f"{path} is not a numpy file of plain numbers (a damaged zip archive)")
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise UserError(f"{path} is not a numpy file of plain numbers ({error})") from error
-
-
-def _member(content: Any, keys: Sequence[str], path: Path) -> NDArray[Any]:
-    key = next((key for key in keys if key in content), None)
+def _member(content: Archive, keys: Sequence[str]) -> NDArray[Any]:
+    key = next((key for key in keys if key in content.names), None)
     if key is None:
         raise UserError(
-            f"{path} has no array called {keys[0]!r} (nor {' or '.join(keys[1:])}), "
-            f"but {', '.join(content.files) or 'nothing'}"
+            f"{content.path} has no array called {keys[0]!r} (nor {' or '.join(keys[1:])}), "
+            f"but {', '.join(content.names) or 'nothing'}"
         )
-    try:
-        member: NDArray[Any] = content[key]
-    except (ValueError, EOFError, zipfile.BadZipFile, OSError) as error:
-        raise UserError(f"{path}: {key!r} is not an array of plain numbers ({error})") from error
-    return member
+    return content.read(key)
 
 
 def _as_nhwc(images: NDArray[Any], path: Path) -> Pixels:
@@ -174,7 +155,7 @@ def _as_labels(
     if min(indices) > 0 and max(indices) == NUM_CLASSES and limit is None:
         raise UserError(f"{path}: labels go from {min(indices)} to 1000; classes count from 0")
     wrong = min(indices) if min(indices) < 0 else max(indices)
-    if wrong < 0 or (limit is not None and wrong >= limit):
+    if wrong < 0 or wrong >= (limit or MOST_CLASSES):
         end = f"to {limit - 1} ({limit} classes)" if limit is not None else "and up"
         raise UserError(f"{path}: label {wrong} is not a class; they are 0 {end}")
     return indices

@@ -1,16 +1,21 @@
 """A user's own classes: a text file with one folder name a line, or JSON name -> index."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
+from ..text_files import read_text
 from .imagenet import WNID
 from .scanning import name_some
 
 RIGHT_FORM = "right is a text file with one folder name a line, or JSON like {'cat': 0, 'dog': 1}"
+
+MOST_CLASSES = 10**6
+"""Indices beyond this are a mistake, and would not fit into a record."""
 
 
 @dataclass(frozen=True)
@@ -51,20 +56,6 @@ def read_classes(path: Path) -> OwnClasses:
     return OwnClasses(indices, path.name, max(indices.values()) + 1 if gapless else None)
 
 
-def read_text(path: Path) -> str:
-    """A text file's content, UTF-8 with or without a byte order mark.
-
-    Raises:
-        UserError: not readable, or not UTF-8 text.
-    """
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8 text; save it as UTF-8") from error
-
-
 def _numbered(names: list[Any], path: Path) -> dict[str, int]:
     indices: dict[str, int] = {}
     for index, name in enumerate(names):
@@ -78,8 +69,8 @@ def _numbered(names: list[Any], path: Path) -> dict[str, int]:
 
 def _from_json(text: str, path: Path) -> dict[str, int]:
     def refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in pairs]
-        repeated = sorted({name for name in names if names.count(name) > 1})
+        counts = Counter(name for name, _ in pairs)
+        repeated = sorted(name for name, number in counts.items() if number > 1)
         if repeated:
             raise UserError(f"{path} names class {repeated[0]!r} twice; every class has one entry")
         return dict(pairs)
@@ -92,7 +83,11 @@ def _from_json(text: str, path: Path) -> dict[str, int]:
         return _numbered(content, path)
     if not isinstance(content, dict):
         raise UserError(f"{path} holds a {type(content).__name__}; {RIGHT_FORM}")
-    wrong = [name for name, index in content.items() if type(index) is not int or index < 0]
+    wrong = [
+        name
+        for name, index in content.items()
+        if type(index) is not int or not 0 <= index < MOST_CLASSES
+    ]
     if wrong:
         raise UserError(
             f"{path}: {len(wrong)} of {len(content)} entries are not a class index 0, 1, 2, ... "

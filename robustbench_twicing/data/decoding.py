@@ -11,11 +11,14 @@ import numpy as np
 from PIL import Image, ImageFile
 
 from ..errors import UserError
+from ..regular_files import check_regular
 
 FORMATS = ("JPEG", "PNG", "BMP", "PPM", "TIFF", "WEBP", "GIF", "MPO")
 """What may be decoded. Others (EPS among them, for which Pillow runs a program) are refused."""
 LARGEST_IMAGE = 89_478_485
 """Pixels; Pillow's own limit for a likely decompression bomb."""
+LARGEST_FILE = 2**30
+"""Bytes; so many pixels are less, even where nothing compresses them."""
 LONGEST_STRIP = 200
 """Long side over short side; beyond it resizing the short side would exhaust the memory."""
 
@@ -94,6 +97,7 @@ def read_header(path: Path) -> Header:
         BadImageError: not an image, or unreasonably large.
         UserError: the system cannot read the file.
     """
+    check_regular(path, LARGEST_FILE)
     try:
         stream = path.open("rb")
     except OSError as error:
@@ -108,6 +112,7 @@ def read_header(path: Path) -> Header:
 
 def _read(path: Path) -> bytes:
     """A file's content; what the system refuses to read is not the image's fault."""
+    check_regular(path, LARGEST_FILE)
     try:
         return path.read_bytes()
     except OSError as error:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import UserError
-from .class_list import OwnClasses, read_text
+from ..text_files import read_text
+from .class_list import OwnClasses
 from .imagenet import WNID, wnid_to_index
 
 NAME_COLUMNS = ("file", "filename", "file_name", "path", "image", "image_id", "imageid", "name")
@@ -16,7 +17,7 @@ LABEL_COLUMNS = ("wnid", "synset", "index", "class_index", "label", "target", "c
 BOXES_COLUMN = "predictionstring"
 """Kaggle's ``LOC_val_solution.csv``: a wnid and four numbers per box, all of one class."""
 RIGHT_FORM = "right is a line like ILSVRC2012_val_00000001.JPEG,n01751748 for every image"
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
 
 
 class Label(NamedTuple):

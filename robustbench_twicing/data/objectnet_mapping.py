@@ -1,12 +1,11 @@
 """Read the files in ObjectNet's ``mappings/``: from its folders to class indices of ImageNet-1k."""
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import UserError
-from .class_list import read_text
+from ..text_files import read_json, read_text
 from .imagenet import NUM_CLASSES
 from .scanning import name_some
 
@@ -120,10 +119,7 @@ def _texts(path: Path) -> dict[str, str]:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(read_text(path))
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path} is not JSON ({error})") from error
+    content = read_json(path)
     if not isinstance(content, dict) or not content:
         raise UserError(f"{path} is not a JSON object with entries")
     return content

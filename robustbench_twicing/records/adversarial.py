@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
+from ..numpy_files import open_archive
 from .atomic import write_atomically
 from .store import folder_name
 
@@ -89,9 +89,9 @@ def read_kept(path: Path) -> Kept:
         UserError: a damaged file.
     """
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            kept = Kept(arrays["x"], arrays["x_adv"], str(arrays["image"]))
-    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
+        with open_archive(path) as arrays:
+            kept = Kept(arrays.read("x"), arrays.read("x_adv"), str(arrays.read("image")))
+    except UserError as error:
         raise UserError(f"{path} is damaged ({error}); delete it to go on without it") from error
     if kept.x.ndim != 3 or len(kept.x) != 3 or kept.x.shape != kept.x_adv.shape:
         raise UserError(f"{path} is damaged (no two images of one size); delete it")

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 
 from ..errors import UserError
 from .schema import SCHEMA_VERSION, check_version
+from .shape import check_shape
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Manifest:
         if set(values) != wanted:
             odd = ", ".join(sorted(set(values) ^ wanted))
             raise UserError(f"{where} is not a manifest of this version: check {odd}")
+        check_shape(values, where)
         try:
             evaluations = tuple(Evaluation(**each) for each in values["evaluations"])
             conditions = tuple(values["conditions"])

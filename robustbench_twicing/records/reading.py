@@ -1,21 +1,29 @@
 """Parts read back: checked for damage and schema before anything is made of them."""
 
 import json
+from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import BaseModel, ConfigDict, Field
 
 from ..cost import Cost
 from ..errors import UserError
+from ..regular_files import check_regular
 from .schema import RECORD_SCHEMA, check_version
 
 META = b"robustbench_twicing"
 META_HASH = b"robustbench_twicing.sha256"
 """Parquet has checksums for its columns, and none for what stands beside them."""
+NEVER_EMPTY = ("label", "dataset", "protocol", "condition", "index", "image", "status")
+MOST_ROWS = 5_000_000
+"""Records of one part: a thousand images under five thousand conditions."""
+LARGEST_PART = 2**30
+"""Bytes of a part, unpacked."""
 
 
 class Parts(NamedTuple):
@@ -52,21 +60,59 @@ def read_part(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     Raises:
         UserError: a damaged file, or one of another schema.
     """
+    check_regular(path)
     try:
         # Half the time of pq.read_table, which matters with thousands of parts.
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            _check_size(path, file.metadata)
             table = file.read(use_threads=False)
             stored = file.schema_arrow.metadata or {}
     except (OSError, ValueError, pa.ArrowException) as error:
         raise _damaged(path, str(error)) from error
+    meta = _meta(path, stored)
+    if not table.schema.equals(RECORD_SCHEMA):
+        raise _damaged(path, "its columns are not those of a record")
+    empty = [name for name in NEVER_EMPTY if table[name].null_count]
+    if empty:
+        raise _damaged(path, f"it has records without {empty[0]}")
+    return table.replace_schema_metadata(None), meta
+
+
+def _check_size(path: Path, about: pq.FileMetaData) -> None:
+    """Few bytes can stand for very many equal values."""
+    unpacked = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
+    if about.num_rows > MOST_ROWS or unpacked > LARGEST_PART:
+        raise _damaged(path, f"it declares {about.num_rows:,} records of {unpacked:,} bytes")
+
+
+def _meta(path: Path, stored: Mapping[bytes, bytes]) -> dict[str, Any]:
+    """What stands beside the records: schema, costs, flags, and what the part belongs to."""
     text = stored.get(META, b"{}").decode(errors="replace")
     if stored.get(META_HASH, b"").decode(errors="replace") != digest(text) and META in stored:
         raise _damaged(path, "its costs and flags are not what was written")
-    meta: dict[str, Any] = json.loads(text)
-    check_version(meta.get("schema"), str(path))
-    if not table.schema.equals(RECORD_SCHEMA):
-        raise _damaged(path, "its columns are not those of a record")
-    return table.replace_schema_metadata(None), meta
+    try:
+        meta: Any = json.loads(text)
+        check_version(meta.get("schema") if isinstance(meta, dict) else None, str(path))
+        _Meta.model_validate(meta)
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, "its costs and flags have another form") from error
+    found: dict[str, Any] = meta
+    return found
+
+
+class _Cost(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    n_forward: int
+    n_backward: int
+    seconds: Annotated[float, Field(allow_inf_nan=False)]
+
+
+class _Meta(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    costs: dict[str, _Cost]
+    flags: list[str]
 
 
 def digest(text: str) -> str:

@@ -11,13 +11,26 @@ from pydantic import ValidationError
 from ..data.known_sets import KNOWN_SETS
 from ..errors import UserError
 from ..imagenet_c import GROUPS, SEVERITIES
+from ..text_files import read_text
 from .items import ProtocolName, Suite, SuiteItem
 
-LARGEST_FILE = 1_000_000
+LARGEST_FILE = 100_000
+"""Bytes; a suite is a few lines."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Refuses a key that is given twice; YAML's own rule would silently keep the last."""
+    """Refuses what makes YAML more than data as it is written.
+
+    A key that is given twice, of which YAML's own rule would silently keep the last; and aliases,
+    by which a few lines can stand for billions.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            problem = f"the alias *{event.anchor} is not read here; write out what it stands for"
+            raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -51,13 +64,7 @@ def load_suite(name: str) -> Suite:
     if not name.endswith((".yaml", ".yml")):
         known = ", ".join(list_suites())
         raise UserError(f"no suite is called {name!r}; known: {known}, or give a file .yaml")
-    path = Path(name)
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise UserError(f"{name} is too large for a suite file; it should be a few lines")
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"suite file {name} cannot be read: {error}") from error
+    text = read_text(Path(name), LARGEST_FILE)
     return _with_included(parse_suite(text, name), name)
 
 
@@ -86,7 +93,7 @@ def parse_suite(text: str, name: str) -> Suite:
         UserError: naming file and line, what is wrong and what is allowed.
     """
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        node = yaml.compose(text, _Loader)
         values = yaml.load(text, _Loader)
     except _NOT_YAML as error:
         reason = " ".join(str(error).split())[:200]

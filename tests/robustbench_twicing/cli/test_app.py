@@ -86,7 +86,7 @@ MISTAKES = {
     "--eps -1/255": "is not a number from 0 to 1",
     "--eps 8/255:0:1/255": "never arrives",
     "--suite fast": "no suite is called 'fast'; known:",
-    "--suite nowhere.yaml": "suite file nowhere.yaml cannot be read",
+    "--suite nowhere.yaml": "nowhere.yaml cannot be read",
     "--protocol l2": "no protocol is called 'l2'",
     "--suite paper --protocol pixel": "--suite paper is protocol paper, --protocol says pixel",
     "--set pgd.steps": "--set 'pgd.steps' is not ATTACK.CONSTANT=VALUE",

@@ -9,12 +9,13 @@ import pytest
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import Evaluation, Manifest, Part, RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
+from tests.plain_manifest import plain_condition, plain_evaluation
 
-CONDITIONS = tuple({"id": name, "protocol": "pixel"} for name in ("clean", "pgd", "imagenet-a"))
+CONDITIONS = tuple(plain_condition(name) for name in ("clean", "pgd", "imagenet-a"))
 
 
 def evaluation(name: str, conditions: dict[str, int], images: int = 3) -> Evaluation:
-    return Evaluation("m", {"model": "m"}, {}, {"name": name, "n_images": images}, conditions)
+    return plain_evaluation("m", images, conditions, data=name)
 
 
 CLEAN = evaluation("val", {"pixel:pgd": 3, "pixel:clean": 2})
@@ -28,6 +29,8 @@ def manifest(*evaluations: Evaluation, left_out: tuple[str, ...] = ()) -> Manife
 def part() -> Part:
     columns: dict[str, list[Any]] = {name: [None] * 2 for name in RECORD_SCHEMA.names}
     named = {"protocol": ["pixel"] * 2, "condition": ["clean"] * 2, "image": ["a", "b"]}
+    named |= {"label": ["m"] * 2, "dataset": ["val"] * 2, "status": ["ok"] * 2}
+    columns["index"] = [0, 1]
     return Part(columns | named, {})
 
 

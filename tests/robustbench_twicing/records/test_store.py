@@ -17,11 +17,11 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import Evaluation, Manifest, Part, RunFolder, Status
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from robustbench_twicing.records.store import folder_name
+from tests.plain_manifest import plain_condition, plain_evaluation
 
 
 def evaluation(label: str = "a model", images: int = 4) -> Evaluation:
-    data = {"name": "data", "n_images": images}
-    return Evaluation(label, {"model": "m"}, {"crop": 8}, data, {"pixel:clean": images})
+    return plain_evaluation(label, images, {"pixel:clean": images})
 
 
 def manifest(*labels: str, **changes: Any) -> Manifest:
@@ -29,7 +29,7 @@ def manifest(*labels: str, **changes: Any) -> Manifest:
     return Manifest(
         **{
             "evaluations": evaluations,
-            "conditions": ({"id": "clean", "protocol": "pixel"},),
+            "conditions": (plain_condition("clean"),),
             "seed": 0,
             "batch_size": 2,
             **changes,
@@ -253,3 +253,37 @@ def test_two_labels_never_share_a_folder(one: str, other: str) -> None:
 def test_a_label_that_is_a_good_name_is_kept() -> None:
     assert folder_name("deit_tiny_patch16_224") == "deit_tiny_patch16_224"
     assert folder_name("deit[10-12]").startswith("deit_10-12_-")
+
+
+@pytest.mark.parametrize("name", ["label", "condition", "image", "status", "index"])
+def test_a_record_of_nothing_is_refused(folder: RunFolder, name: str) -> None:
+    path = folder.part_path(evaluation(), 0)
+    table = pq.read_table(path)
+    at = table.column_names.index(name)
+    field = table.schema.field(name)
+    empty = pa.nulls(len(table), pa.string()).cast(field.type)
+    pq.write_table(table.set_column(at, field, empty), path)
+    with pytest.raises(UserError, match=f"is damaged .it has records without {name}"):
+        folder.records(evaluation())
+
+
+@pytest.mark.parametrize("costs", [None, [], {"pixel:clean": {"seconds": 1}}, {"x": None}])
+def test_costs_of_another_form_are_refused(folder: RunFolder, costs: Any) -> None:
+    path = folder.part_path(evaluation(), 0)
+    table = pq.read_table(path)
+    about = json.loads(table.schema.metadata[b"robustbench_twicing"])
+    about["costs"] = costs
+    text = json.dumps(about)
+    meta = {"robustbench_twicing": text, "robustbench_twicing.sha256": digest(text)}
+    pq.write_table(table.replace_schema_metadata(meta), path)
+    with pytest.raises(UserError, match="its costs and flags have another form"):
+        folder.records(evaluation())
+
+
+def test_a_few_kilobytes_of_equal_records_are_not_unpacked(folder: RunFolder) -> None:
+    path = folder.part_path(evaluation(), 0)
+    zeros = pa.array([0]).take(pa.array([0] * 6_000_000, pa.int8()))
+    pq.write_table(pa.table({"index": zeros}), path)
+    assert path.stat().st_size < 50_000
+    with pytest.raises(UserError, match="it declares 6,000,000 records"):
+        folder.records(evaluation())

@@ -1,0 +1,35 @@
+"""Text from anywhere, made fit for one line on a terminal."""
+
+LONGEST = 1000
+"""Characters of a line; what a file says may be longer."""
+_END = 300
+"""Of these, how many of a longer text's end are kept: there it says what would be right."""
+
+
+def one_line(text: str, longest: int = LONGEST) -> str:
+    """Text on one line, in which nothing steers a terminal, and not too long to be read.
+
+    White space becomes one space each. What cannot be printed is written as Python's escapes:
+    control characters (colours, cursor), characters that turn the direction of writing, halves of
+    surrogate pairs. A long text loses its middle.
+
+    Args:
+        text: what is to be said, parts of which may come from a file.
+        longest: characters.
+    """
+    line = printable(" ".join(text.split()))
+    if len(line) <= longest:
+        return line
+    end = min(_END, longest // 3)
+    return f"{line[: longest - end - 5]} ... {line[-end:]}"
+
+
+def printable(text: str) -> str:
+    """The text with everything that is not a printable character written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else _escape(each) for each in text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
