@@ -24,6 +24,10 @@ _EXPLANATIONS = {
     r"noise-as-strong": "random noise of the same budget does as much as the attack.",
     r"attack-in-(.+)": "the attack computed its passes in {0}, which makes it a little weaker; the "
     "score is in fp32.",
+    r"mixed-versions": "processes with different versions of Python, of packages or of this suite "
+    "worked on the run (a note says which): its images were not all computed alike.",
+    r"mixed-machines": "unlike processors worked on the run (a note says which), and they round "
+    "differently.",
     r"batch-halved": "memory ran out and batches were split: own attacks agree but for rounding, "
     "library attacks drew other random numbers.",
     r"(\w+)=(.+)": "the attack's constant {0} is {1} here, which is not the protocol's.",

@@ -18,7 +18,7 @@ and eight digits of the images' fingerprint.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from robustbench_twicing.records.schema import RECORD_SCHEMA
 
 from .frames import condition_codes, records_frame
 from .identity import check_one_label, check_same, data_identity, run_identity
+from .sessions import Session, mixtures, read_sessions
 from .shards import read_shards
 
 Key = tuple[str, str, str, str]
@@ -51,7 +52,7 @@ class Entry:
         condition: id, attack, eps, protocol, threat model, constants, as in the manifest.
         manifest: of the run: seed, device, precision.
         cost: summed over parts and folders.
-        flags: what happened on the way (``batch-halved``).
+        flags: what happened on the way (``batch-halved``, ``mixed-versions``).
         folders: where the records are from.
     """
 
@@ -115,8 +116,9 @@ def merge(folders: Sequence[RunFolder]) -> Runs:
         groups.setdefault(run_identity(folder.manifest), []).append(folder)
     merged = _Merging()
     for shards in groups.values():
+        flags = merged.add_sessions(shards)
         for evaluation in shards[0].manifest.evaluations:
-            merged.add(shards, evaluation)
+            merged.add(shards, evaluation, flags)
     return merged.finish()
 
 
@@ -137,9 +139,22 @@ class _Merging:
         self.tables: list[pa.Table] = [RECORD_SCHEMA.empty_table()]
         self.positions: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
         self.again: dict[tuple[str, Path, Path], list[str]] = {}
+        self.sessions: list[Session] = []
+        self.mixed: list[str] = []
 
-    def add(self, shards: Sequence[RunFolder], evaluation: Evaluation) -> None:
-        """Add one evaluation of one run."""
+    def add_sessions(self, shards: Sequence[RunFolder]) -> tuple[str, ...]:
+        """Note which processes worked on one run; flags where they were not alike."""
+        own = [each for folder in shards for each in read_sessions(folder.path)]
+        self.sessions += own
+        found = list(mixtures(own))
+        names = " and ".join(str(folder.path) for folder in shards)
+        self.mixed += [f"{names}: unlike processes worked on it: {each.words}." for each in found]
+        return tuple(each.flag for each in found)
+
+    def add(
+        self, shards: Sequence[RunFolder], evaluation: Evaluation, flags: tuple[str, ...]
+    ) -> None:
+        """Add one evaluation of one run, with flags of the whole run."""
         check_one_label(evaluation, shards[0].path, self.entries.values())
         found = read_shards(shards, evaluation)
         conditions = shards[0].manifest.conditions_of(evaluation)
@@ -150,7 +165,8 @@ class _Merging:
             cost = found.costs.get(condition_key(condition), Cost())
             manifest = shards[0].manifest
             name = evaluation.dataset["name"]
-            entry = Entry(evaluation, name, condition, manifest, cost, found.flags, paths)
+            own = (*found.flags, *flags)
+            entry = Entry(evaluation, name, condition, manifest, cost, own, paths)
             earlier = self.entries.get(entry.key)
             if earlier is None:
                 wanted[code] = len(self.entries)
@@ -192,11 +208,15 @@ class _Merging:
         folders = [entry.folders[0] for entry in merged]
         positions = place[np.concatenate(self.positions)]
         records = records_frame(self.tables, positions, datasets, folders)
-        notes = tuple(
-            f"{label}: {', '.join(conditions)} is the same in {one} and {other}, counted once."
-            for (label, one, other), conditions in self.again.items()
-        )
-        return Runs(merged, records, notes)
+        return Runs(merged, records, tuple(self._notes()))
+
+    def _notes(self) -> Iterator[str]:
+        for (label, one, other), names in self.again.items():
+            yield f"{label}: {', '.join(names)} is the same in {one} and {other}, counted once."
+        yield from self.mixed
+        if not self.mixed:
+            for each in mixtures(self.sessions):
+                yield f"The runs were not all computed alike: {each.words}."
 
 
 def named_apart(entries: Sequence[Entry]) -> list[Entry]:

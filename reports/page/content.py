@@ -17,7 +17,7 @@ from .embedding import Embedded, embed_pictures
 from .examples import MAGNIFIED, Examples, find_examples
 from .flags import Flag, flags_by_kind
 from .grid import Grid
-from .provenance import provenance, read_sessions
+from .provenance import provenance, sessions_of
 from .tables import all_results, page_tables, without_flags
 from .words import distrust_first, headlines, what_was_run
 
@@ -79,7 +79,7 @@ def make_page(
     Raises:
         UserError: an unknown baseline, a run folder that is gone, or a damaged adversarial image.
     """
-    sessions = read_sessions(runs)
+    sessions = sessions_of(runs)
     compared = comparison_section(runs, table, baseline)
     tables = page_tables(runs, table, Choices(baseline=normaliser))
     drawn = embed_pictures(pictures(table, baseline=normaliser), MOST_PICTURES)

@@ -3,23 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from robustbench_twicing.records import RunFolder
-
 from ..merging import Entry, Runs
+from ..sessions import Session, read_sessions
 from .grid import Grid, table_of
 
-Session = Mapping[str, Any]
 
-
-def read_sessions(runs: Runs) -> list[Session]:
+def sessions_of(runs: Runs) -> list[Session]:
     """The processes that worked on these runs, in order of start.
 
     Raises:
-        UserError: a folder that is gone.
+        UserError: a damaged file.
     """
     folders = dict.fromkeys(folder for entry in runs.entries for folder in entry.folders)
-    sessions = [each for folder in folders for each in RunFolder.open(folder).sessions()]
-    return sorted(sessions, key=lambda session: str(session.get("started")))
+    sessions = [each for folder in folders for each in read_sessions(folder)]
+    return sorted(sessions, key=lambda session: session.started)
 
 
 def provenance(runs: Runs, sessions: Sequence[Session]) -> list[Grid]:
@@ -106,20 +103,17 @@ def _run(entry: Entry) -> dict[str, Any]:
 
 
 def _software(session: Session) -> dict[str, Any]:
-    git = session.get("git") or {}
-    commit = f"{git.get('commit', 'no checkout')}{' (changed)' if git.get('dirty') else ''}"
-    versions = session.get("versions") or {}
+    versions = session.versions
     return {
-        "robustbench_twicing": session.get("robustbench_twicing"),
-        "commit": commit,
-        "python": session.get("python"),
+        "robustbench_twicing": session.robustbench_twicing,
+        "commit": session.commit(),
+        "python": session.python,
         **{name: versions.get(name) for name in ("torch", "timm", "torchattacks", "foolbox")},
-        "device": session.get("device"),
-        "threads": session.get("threads"),
-        "platform": session.get("platform"),
+        "device": session.device,
+        "threads": session.threads,
+        "platform": session.platform,
     }
 
 
 def _command(session: Session) -> dict[str, Any]:
-    command = session.get("command") or []
-    return {"started": session.get("started"), "command": " ".join(map(str, command))}
+    return {"started": session.started, "command": " ".join(session.command)}

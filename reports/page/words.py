@@ -9,6 +9,7 @@ from robustbench_twicing.protocols import PROTOCOLS
 
 from ..corruption_rows import ATTACK, corruption_rows
 from ..plots import attack_title
+from ..sessions import Session
 from ..sweeps import budget_curves
 from .flags import flags_by_kind
 
@@ -48,7 +49,7 @@ def headlines(table: pd.DataFrame) -> Iterator[str]:
             yield f"{label}{where}: {', '.join(said) or 'neither clean nor attacked images'}."
 
 
-def distrust_first(table: pd.DataFrame, sessions: list[Mapping[str, object]]) -> Iterator[str]:
+def distrust_first(table: pd.DataFrame, sessions: Sequence[Session]) -> Iterator[str]:
     """What makes the numbers doubtful, the gravest first."""
     if table.empty:
         yield "Nothing was scored."
@@ -63,7 +64,7 @@ def distrust_first(table: pd.DataFrame, sessions: list[Mapping[str, object]]) ->
     yield from _not_tried(table)
     if table["protocol"].nunique() > 1:
         yield "Numbers of different protocols stand in different tables: they cannot be compared."
-    if any((session.get("git") or {}).get("dirty") for session in sessions):  # type: ignore[attr-defined]
+    if any(session.git is not None and session.git.dirty for session in sessions):
         yield "Some of it was computed by code that no commit holds (the checkout was changed)."
 
 

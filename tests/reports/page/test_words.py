@@ -1,13 +1,12 @@
 """The summary in sentences."""
 
-from collections.abc import Mapping
-
 import pandas as pd
 import pytest
 
 from reports.intervals import wilson
 from reports.page.flags import flags_by_kind
 from reports.page.words import distrust_first, headlines, what_was_run
+from reports.sessions import Session
 from tests.reports.plots.rows import IMAGES, joined, row, sweep, table
 
 RIGHT = {"0": 150, "0.5": 120, "1": 60, "4": 10}
@@ -94,8 +93,12 @@ def test_no_attack_leaves_clean_numbers() -> None:
     assert said.count("top-1") == 1
 
 
-def doubts(rows: pd.DataFrame, *sessions: Mapping[str, object]) -> list[str]:
-    return list(distrust_first(with_intervals(rows), list(sessions)))
+def session(*, dirty: bool) -> Session:
+    return Session.model_validate({"started": "", "git": {"commit": "a", "dirty": dirty}})
+
+
+def doubts(rows: pd.DataFrame, *sessions: Session) -> list[str]:
+    return list(distrust_first(with_intervals(rows), sessions))
 
 
 def test_what_is_not_scored_comes_first() -> None:
@@ -134,10 +137,10 @@ def test_missing_black_box_attacks_are_said(attack: str, said: bool) -> None:
 
 def test_two_protocols_and_changed_code_are_said() -> None:
     rows = joined(sweep("A", "pgd", RIGHT), sweep("A", "pgd", RIGHT, protocol="paper"))
-    found = " ".join(doubts(rows, {"git": {"dirty": True}}, {"git": None}))
+    found = " ".join(doubts(rows, session(dirty=True), Session(started="")))
     assert "cannot be compared" in found
     assert "no commit holds" in found
-    one = " ".join(doubts(sweep("A", "pgd", RIGHT), {"git": {"dirty": False}}, {}))
+    one = " ".join(doubts(sweep("A", "pgd", RIGHT), session(dirty=False)))
     assert "cannot be compared" not in one
     assert "no commit holds" not in one
 
