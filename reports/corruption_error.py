@@ -32,6 +32,8 @@ __all__ = [
     "relative_mce",
 ]
 
+SIZE = f"{SIDE} pixels"
+"""At which ImageNet-C's images were corrupted; none were enlarged for it."""
 Errors = Mapping[tuple[str, int], float]
 """Top-1 error, a fraction in [0, 1], by corruption and severity 1 to 5."""
 
@@ -46,14 +48,14 @@ class Baseline:
         clean_error: its top-1 error on the clean validation set, a fraction; None where it is not
             known, and there is no relative mCE.
         images: on which it was measured.
-        side: pixels a side at which they were corrupted.
+        size: at which they were corrupted, in words.
     """
 
     name: str
     errors: Errors
     clean_error: float | None
     images: str = ""
-    side: int = SIDE
+    size: str = SIZE
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ import pandas as pd
 
 from robustbench_twicing.conditions import CLEAN
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import EXTRA, MAIN, SIDE
+from robustbench_twicing.imagenet_c import EXTRA, MAIN
 from robustbench_twicing.records.atomic import write_atomically
 
 from .corruption_error import (
+    SIZE,
     Baseline,
     CorruptionScore,
     Errors,
@@ -85,10 +86,15 @@ def clean_error_of(results: pd.DataFrame, row: "pd.Series[Any]") -> float | None
     return 1 - float(clean["top1"].iloc[0]) / 100 if len(clean) else None
 
 
-def side_of(rows: pd.DataFrame) -> int:
-    """Pixels a side at which the images of these rows were corrupted."""
-    sides = rows["flags"].str.extract(r"not-imagenet-c-(\d+)px")[0].dropna()
-    return int(sides.iloc[0]) if len(sides) else SIDE
+def size_of(rows: pd.DataFrame) -> str:
+    """At which size the images of these rows were corrupted, in words; ImageNet-C's is `SIZE`."""
+    found = {
+        kind: rows["flags"].str.extract(rf"not-imagenet-c-{kind}(\d+)px")[0].dropna()
+        for kind in ("", "enlarged-")
+    }
+    side, own = (each.iloc[0] if len(each) else None for each in found.values())
+    size = SIZE if side is None else f"{side} pixels"
+    return size if own is None else f"{size}, enlarged from {own}"
 
 
 class _Number(NamedTuple):
@@ -106,11 +112,11 @@ def _of_group(
     results: pd.DataFrame, key: dict[str, Any], group: pd.DataFrame, baseline: Baseline | None
 ) -> Iterator[dict[str, Any]]:
     baseline = baseline or alexnet()
-    clean_error, side = clean_error_of(results, group.iloc[0]), side_of(group)
+    clean_error, size = clean_error_of(results, group.iloc[0]), size_of(group)
     errors, n_images = corruption_errors(group), int(group["n_images"].min())
     for number in _numbers(list(group["corruption"].unique()), errors, clean_error, baseline):
         about = {"number": number.name, "corruption": number.corruption, "n_images": n_images}
-        yield {**key, **about, **_value(number, errors, baseline, side)}
+        yield {**key, **about, **_value(number, errors, baseline, size)}
 
 
 def _numbers(
@@ -145,10 +151,10 @@ def _accuracy(error: Callable[[], CorruptionScore]) -> CorruptionScore:
     return CorruptionScore("mean corruption accuracy", percent, found.missing)
 
 
-def _value(number: _Number, errors: Errors, baseline: Baseline, side: int) -> dict[str, Any]:
+def _value(number: _Number, errors: Errors, baseline: Baseline, size: str) -> dict[str, Any]:
     unit = (baseline.name, baseline.images) if number.normalised else ("", "")
-    if number.normalised and side != baseline.side:
-        reason = f"the normaliser's images are {baseline.side} pixels, these {side}"
+    if number.normalised and size != baseline.size:
+        reason = f"the normaliser's images are of {baseline.size}, these of {size}"
         return _row(None, NOT_COMPARABLE, reason, unit)
     missing = [_listed(missing_cells(errors, number.of)), number.needs]
     if number.normalised:

@@ -33,6 +33,8 @@ _EXPLANATIONS = {
     r"(\w+)=(.+)": "the attack's constant {0} is {1} here, which is not the protocol's.",
     r"files-missing-(.+)-of-(.+)": "{0} of the {1} images have no file in the corrupted folder; "
     "the condition is incomplete and not scored.",
+    r"not-imagenet-c-enlarged-(.+)px": "the images are {0} pixels (shorter side) and were enlarged "
+    "before they were corrupted: not ImageNet-C, and not to be compared with its numbers.",
     r"not-imagenet-c-(.+)px": "corrupted at {0} pixels, not at 224: not ImageNet-C, and not to be "
     "compared with its numbers.",
     r"(200)-way": "scored over the {0} classes of the test set that is named alone; the other "

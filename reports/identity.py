@@ -36,11 +36,11 @@ def model_identity(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def data_identity(evaluation: Evaluation) -> dict[str, Any]:
-    """Which images they are: everything said of them but words."""
+    """Which images they are: all but words, and what is only measured for corruptions."""
     return {
         name: value
         for name, value in _plain(evaluation.dataset).items()
-        if name not in ("notes", "flags", "skipped", "labelling")
+        if name not in ("notes", "flags", "skipped", "labelling", "typical_side")
     }
 
 

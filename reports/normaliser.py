@@ -8,7 +8,7 @@ from robustbench_twicing.records import RunFolder
 
 from .corruption_error import Baseline
 from .corruption_rows import corruption_errors, corruption_rows
-from .corruption_scores import GROUP, clean_error_of, side_of
+from .corruption_scores import GROUP, clean_error_of, size_of
 from .results import results
 
 COLUMNS = ("corruption", "severity", "error")
@@ -51,7 +51,7 @@ def _from_run(path: Path, label: str) -> Baseline:
     images = f"{rows['n_images'].min()} images of {first['dataset']}, {first['source']}"
     clean = clean_error_of(table, first)
     name = f"{first['label']} ({path.name})"
-    return Baseline(name, corruption_errors(rows), clean, images, side_of(rows))
+    return Baseline(name, corruption_errors(rows), clean, images, size_of(rows))
 
 
 def _from_csv(path: Path) -> Baseline:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from robustbench_twicing.imagenet_c import OFFICIAL
+
 from .corruption_rows import ATTACK
 from .intervals import Interval, wilson
 from .merging import Entry
@@ -16,7 +18,6 @@ IMAGES = {"imagenet-a": 7_500, "imagenet-r": 30_000}
 IMAGENET = 50_000
 ROUNDING = 0.005
 """Half a unit of the last digit that is printed."""
-OFFICIAL = "official"
 
 
 class Published(NamedTuple):

@@ -10,6 +10,7 @@ import pandas as pd
 
 from robustbench_twicing.conditions import CLEAN, READOUT
 from robustbench_twicing.cost import Cost
+from robustbench_twicing.imagenet_c import OFFICIAL, SIDE
 from robustbench_twicing.records import RunFolder, Status
 from robustbench_twicing.records.atomic import write_atomically
 
@@ -197,13 +198,28 @@ def _cost(cost: Cost) -> dict[str, Any]:
 def _flags(entry: Entry) -> list[str]:
     condition, dataset, manifest = entry.condition, entry.evaluation.dataset, entry.manifest
     flags = [*entry.evaluation.record["flags"], *dataset["flags"], *condition.get("flags", [])]
-    flags += entry.flags
+    flags += [*_about_labels(entry), *_about_size(entry), *entry.flags]
     if dataset["skipped"]:
         flags.append("files-left-out")
     flags += [f"{name}={condition['settings'][name]}" for name in condition["changed"]]
     if is_attacked(condition) and manifest.attack_precision != "fp32":
         flags.append(f"attack-in-{manifest.attack_precision}")
     return flags
+
+
+def _about_labels(entry: Entry) -> Iterator[str]:
+    """Over which logits labels of a data set's own are scored; a second look says it itself."""
+    space = entry.evaluation.dataset.get("space")
+    if space is not None and entry.condition["attack"] != READOUT:
+        yield space["convention"]
+
+
+def _about_size(entry: Entry) -> Iterator[str]:
+    """Whether images smaller than it were enlarged to the size at which they were corrupted."""
+    images = entry.condition.get("images") or {"source": OFFICIAL}
+    own = entry.evaluation.dataset.get("typical_side")
+    if images["source"] != OFFICIAL and own is not None and own < images.get("side", SIDE):
+        yield f"not-imagenet-c-enlarged-{own}px"
 
 
 def is_attacked(condition: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .classifier import Classifier
 from .conditions import Condition
-from .data import Dataset
+from .data.sizes import typical_side
 from .readouts import count_images
 from .records import Evaluation, Manifest
 from .tasks import Task
@@ -26,7 +26,7 @@ def make_manifest(
     """What the run is, before anything is computed."""
     about = [
         (
-            describe_data(task.data),
+            describe_data(task),
             {each.key: count_images(task.data, each) for each in task.conditions},
         )
         for task in tasks
@@ -49,8 +49,10 @@ def make_manifest(
     )
 
 
-def describe_data(data: Dataset) -> dict[str, Any]:
-    """A data set as plain values."""
+def describe_data(task: Task) -> dict[str, Any]:
+    """A data set as plain values; where it is corrupted, how large its images are."""
+    data = task.data
+    shown = any(condition.images is not None for condition in task.conditions)
     return {
         "name": data.name,
         "source": data.source,
@@ -62,6 +64,7 @@ def describe_data(data: Dataset) -> dict[str, Any]:
         "notes": list(data.notes),
         "flags": list(data.flags),
         "skipped": [each._asdict() for each in data.skipped],
+        **({"typical_side": typical_side(data)} if shown else {}),
     }
 
 

@@ -10,6 +10,8 @@ from .registry import Registry
 PREFIX = "imagenet-c"
 SIDE = 224
 """Pixels a side of the official files."""
+OFFICIAL = "official"
+"""What results.csv says in its column ``source`` of the authors' own files."""
 SEVERITIES = (1, 2, 3, 4, 5)
 CATEGORIES: Mapping[str, tuple[str, ...]] = {
     "noise": ("gaussian_noise", "shot_noise", "impulse_noise"),

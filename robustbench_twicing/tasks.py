@@ -24,8 +24,8 @@ def make_task(data: Dataset, conditions: Sequence[Condition]) -> Task:
     """A task under the data set's own names.
 
     The images of a test set of their own are not called clean: ``clean`` becomes ``imagenet-a``,
-    and beside it stands ``imagenet-a/1000-way``, the same forward pass over all classes. Every
-    number over labels of its own carries their convention as a flag.
+    and beside it stands ``imagenet-a/1000-way``, the same forward pass over all classes. The
+    convention of labels of its own is the data set's: other sets have the same conditions.
 
     Raises:
         UserError: no condition.
@@ -36,11 +36,10 @@ def make_task(data: Dataset, conditions: Sequence[Condition]) -> Task:
 
 
 def _own(data: Dataset, condition: Condition) -> Iterator[Condition]:
-    flags = condition.flags if data.space is None else (*condition.flags, data.space.convention)
     if condition.id != CLEAN:
-        yield replace(condition, flags=flags)
+        yield condition
         return
-    yield replace(condition, id=data.clean_id, flags=flags)
+    yield replace(condition, id=data.clean_id)
     if data.space is not None and not data.space.others_count:
         over_all = (*condition.flags, f"{NUM_CLASSES}-way")
         yield _second_look(condition, f"{data.clean_id}/1000-way", ALL_CLASSES, over_all)

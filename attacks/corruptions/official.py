@@ -11,7 +11,7 @@ from robustbench_twicing.data import BadImageError, Dataset
 from robustbench_twicing.data.decoding import read_rgb
 from robustbench_twicing.data.scanning import IMAGE_ENDINGS
 from robustbench_twicing.errors import MissingImageError, UserError
-from robustbench_twicing.imagenet_c import SIDE, Cell
+from robustbench_twicing.imagenet_c import OFFICIAL, SIDE, Cell
 from robustbench_twicing.preprocessing import Preprocessing
 
 from .generated import source_name
@@ -109,7 +109,7 @@ def open_official(root: Path, cell: Cell) -> OfficialImages:
         root,
         cell,
         folder,
-        "official" if record is None else source_name(jpeg=record["jpeg"]),
+        OFFICIAL if record is None else source_name(jpeg=record["jpeg"]),
         SIDE if record is None else record["side"],
         files,
         digest.hexdigest(),

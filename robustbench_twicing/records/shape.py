@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ..errors import UserError
+from ..imagenet_c import SIDE
 from ..protocols import PROTOCOLS
 
 MOST_PARTS = 1_000_000
@@ -53,6 +54,7 @@ class _Data(_Shape):
     flags: list[str]
     skipped: list[dict[str, str]]
     space: dict[str, Any] | None = None
+    typical_side: Count | None = None
 
 
 class _Evaluation(_Shape):
@@ -71,6 +73,7 @@ class _Threat(_Shape):
 
 class _Images(_Shape):
     source: str
+    side: Count = SIDE
 
 
 class _Condition(_Shape):

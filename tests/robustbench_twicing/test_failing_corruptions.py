@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 from torch import Tensor
 
 from attacks import corruption_condition
@@ -144,6 +145,18 @@ def test_another_size_is_flagged(data: Dataset, tmp_path: Path) -> None:
     done = run(data, tmp_path / "run", [corruption_condition("fog", 3, side=64)])
     (row,) = rows(done).values()
     assert (row["status"], row["flags"]) == ("ok", "not-imagenet-c-64px")
+
+
+@pytest.mark.parametrize(("side", "flags"), [(100, "not-imagenet-c-enlarged-100px"), (224, "")])
+def test_small_images_that_are_enlarged_are_flagged(side: int, flags: str, tmp_path: Path) -> None:
+    """Where they are corrupted, that is: clean and attacked images are what they are."""
+    folder = tmp_path / "clean" / "n01440764"
+    folder.mkdir(parents=True)
+    for number in range(3):
+        Image.new("RGB", (300, side), (9 * number, 80, 99)).save(folder / f"{number}.png")
+    conditions = [clean(), corruption_condition("fog", 3)]
+    found = rows(run(open_dataset(folder.parent), tmp_path / "run", conditions))
+    assert [found[each.id]["flags"] for each in conditions] == ["", flags]
 
 
 class Dazzled(Stripes):

@@ -12,7 +12,7 @@ from attacks import pgd
 from reports import results
 from robustbench_twicing import evaluate
 from robustbench_twicing.classifier import Classifier
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions import clean, from_functions
 from robustbench_twicing.data import Dataset, open_dataset, subset_indices
 from robustbench_twicing.data.imagenet import SUBSETS, Subset
 from robustbench_twicing.runner import Options, Run, evaluate_models
@@ -128,6 +128,19 @@ def test_clean_images_of_the_same_classes_stand_beside(folders: Path, tmp_path: 
 def notes(done: Run, words: str) -> list[str]:
     evaluations = done.folder.manifest.evaluations
     return [each.dataset["name"] for each in evaluations if words in str(each.dataset["notes"])]
+
+
+def test_one_attack_on_two_sets_says_of_each_over_which_classes(
+    folders: Path, tmp_path: Path
+) -> None:
+    conditions = from_functions({"clean": None, "pgd@16/255": partial(pgd, eps=16 / 255)})
+    names = [f"imagenet-a={folders}/imagenet-a", str(folders / "clean")]
+    for order in (names, names[::-1]):
+        tasks = [make_task(open_dataset(name, limit=10), conditions) for name in order]
+        out = tmp_path / str(order is names)
+        done = evaluate_models({"p": palette()}, tasks, out=out, options=Options(batch_size=64))
+        assert rows(done, "imagenet-a")["pgd@16/255"]["flags"] == "limit-10-of-200;200-way"
+        assert rows(done, "clean")["pgd@16/255"]["flags"] == "limit-10-of-500"
 
 
 def test_missing_clean_images_are_said(folders: Path, tmp_path: Path) -> None:
