@@ -8,7 +8,7 @@ INSTALLED := PYTHONPATH=$(COPY) $(CURDIR)/$(BIN)/python -P $(COPY)/bin/robustben
 
 FASHION_MNIST ?= /usr/share/datasets/fashion-mnist
 
-.PHONY: demo test fuzz check fix bench wheel zoo cut
+.PHONY: demo test fuzz fault check fix bench wheel zoo cut
 
 demo: $(STAMP)  ## the main job on the bundled images
 	$(BIN)/python run_eval.py demo
@@ -35,6 +35,9 @@ bench: $(STAMP)  ## ratios of speed, measured in one run
 	$(BIN)/python benchmarks/model_time.py
 	$(BIN)/python benchmarks/corruption_speed.py
 	$(BIN)/python benchmarks/workers_time.py
+
+fault: $(STAMP)  ## kill an evaluation 40 times, a worker of torchrun, fill a disk, damage parts
+	FAULT_KILLS=40 $(BIN)/python -m pytest -q tests/faults
 
 zoo: $(STAMP)  ## train the bundled models again, from the files in FASHION_MNIST; logs in runs/zoo
 	mkdir -p runs/zoo

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from .errors import UserError
+from .shares import WHOLE, Share
 
 PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -18,7 +19,7 @@ class Options:
         batch_size: images per batch; also the range of one part.
         on_bad_image: ``stop`` at an image that cannot be decoded, or ``skip`` and list it.
         device: ``auto``, ``cpu`` or ``cuda``.
-        shard: ``(i, n)``: compute parts i-1, i-1+n, ... only.
+        share: the parts that this process works on.
         attack_precision: ``fp32``, or ``bf16`` or ``fp16`` autocast while an attack runs; scores
             are always computed in fp32.
         save_adversarial: keep the adversarial images of the first N images.
@@ -29,7 +30,7 @@ class Options:
     batch_size: int = 32
     on_bad_image: str = "stop"
     device: str = "auto"
-    shard: tuple[int, int] = (1, 1)
+    share: Share = WHOLE
     attack_precision: str = "fp32"
     save_adversarial: int = 0
     workers: int = 1
@@ -48,5 +49,4 @@ class Options:
             raise UserError(f"--save-adversarial {self.save_adversarial} is less than 0")
         if self.workers < 1:
             raise UserError(f"--workers {self.workers} is not a positive number of processes")
-        if not 1 <= self.shard[0] <= self.shard[1]:
-            raise UserError(f"--shard {self.shard[0]}/{self.shard[1]} is not I/N with 1 <= I <= N")
+        self.share.checked()

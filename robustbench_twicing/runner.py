@@ -2,9 +2,11 @@
 
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import filterfalse, takewhile
 from pathlib import Path
 
 import pandas as pd
@@ -15,16 +17,18 @@ from .checking import check_request
 from .classifier import Classifier
 from .conditions import AttackFunction, Condition, from_functions
 from .data import Dataset, open_dataset
+from .data.crop_cache import cache_crops
 from .description import make_manifest
 from .environment import choose_device, describe_environment
 from .evaluation import Subject, evaluate_part
 from .gradient import eval_mode
 from .making import Maker
 from .progress import Report, Step, silent
-from .records import AdversarialStore, Evaluation, RunFolder
+from .records import AdversarialStore, Evaluation, RunFolder, set_aside_damaged
 from .records.adversarial import FOLDER as ADVERSARIAL
 from .run_options import PRECISIONS, Options
 from .same_images import check_same_images
+from .stopping import Stop
 from .tasks import Task, make_task
 
 __all__ = ["Options", "Run", "evaluate", "evaluate_models", "units"]
@@ -65,6 +69,7 @@ def evaluate(  # noqa: PLR0913 - one keyword for each thing a user may say of a 
     device: str = "auto",
     on_bad_image: str = "stop",
     workers: int = 1,
+    cache: str | Path | None = None,
 ) -> Run:
     """Evaluate one classifier on one data set under some conditions.
 
@@ -84,6 +89,7 @@ def evaluate(  # noqa: PLR0913 - one keyword for each thing a user may say of a 
         on_bad_image: ``stop`` at an image that cannot be decoded, or ``skip`` and list it.
         workers: processes that read and corrupt images. With more than 1 the calling script needs
             ``if __name__ == "__main__":``, as for all of `multiprocessing`.
+        cache: folder in which decoded crops are kept; None keeps none.
 
     Raises:
         UserError: a condition without a budget, a folder of another run, labels that do not fit.
@@ -91,6 +97,8 @@ def evaluate(  # noqa: PLR0913 - one keyword for each thing a user may say of a 
     """
     options = Options(seed, batch_size, on_bad_image, device, workers=workers)
     dataset = open_dataset(data) if isinstance(data, str) else data
+    if cache is not None:
+        dataset = cache_crops(dataset, Path(cache))
     tasks = [make_task(dataset, from_functions(conditions))]
     models = {label or classifier.record.model: classifier}
     if out is not None:
@@ -113,6 +121,7 @@ def evaluate_models(
     options: Options,
     left_out: Sequence[str] = (),
     report: Report = silent,
+    stop: Stop | None = None,
 ) -> Run:
     """Evaluate models, one after the other, into one run folder; parts that are there are kept.
 
@@ -123,10 +132,12 @@ def evaluate_models(
         options: see `Options`.
         left_out: names of data sets that the reader would expect and that are not evaluated.
         report: told of finished work.
+        stop: asked between two parts whether to end there; the run is then incomplete.
 
     Raises:
         UserError: as `evaluate`.
     """
+    stop = stop or Stop()
     check_request(models, tasks)
     device = choose_device(options.device)
     manifest = make_manifest(
@@ -143,6 +154,8 @@ def evaluate_models(
     folder.add_session(describe_environment(device))
     pairs = [(classifier, task) for classifier in models.values() for task in tasks]
     for evaluation, (classifier, task) in zip(manifest.evaluations, pairs, strict=True):
+        if stop.now:
+            break
         space = task.data.space
         with _ready(classifier, device):
             subject = Subject(
@@ -154,7 +167,7 @@ def evaluate_models(
                 PRECISIONS[options.attack_precision],
                 AdversarialStore(folder.path / ADVERSARIAL, options.save_adversarial),
             )
-            _evaluate(subject, task.conditions, folder, evaluation, options)
+            _evaluate(subject, task.conditions, folder, evaluation, options, stop)
     return Run(folder)
 
 
@@ -164,30 +177,39 @@ def _evaluate(
     folder: RunFolder,
     evaluation: Evaluation,
     options: Options,
+    stop: Stop,
 ) -> None:
     """One model, on its device, on one data set: the parts that are missing."""
     data, size = subject.data, options.batch_size
+    parts = options.share.parts(range(folder.part_count(evaluation)))
+    set_aside_damaged(folder, evaluation, options.share.own(parts))
     check_same_images(folder, evaluation, data, subject.classifier.preprocessing)
-    parts = [part for part in folder.missing(evaluation) if _in_shard(part, options.shard)]
-    elsewhere = len(data) - _images_of(parts, size, len(data))
+    there = partial(folder.is_there, evaluation)
+    elsewhere = len(data) - _images_of(filterfalse(there, parts), size, len(data))
     done = Step(subject.label, "", elsewhere, elsewhere * units(conditions), resumed=True)
     subject.report(done)
     device = choose_device(options.device)
     sources = [condition.images for condition in conditions if condition.images is not None]
     maker = Maker(data, subject.classifier.preprocessing, sources, options.seed, size)
-    loaded = load_parts(
-        maker,
-        parts,
-        batch_size=size,
-        skip_bad=options.on_bad_image == "skip",
-        workers=options.workers,
-    )
-    with closing(loaded):
-        for part in loaded:
-            content = evaluate_part(subject, part, conditions, device)
-            folder.write_part(evaluation, part.clean.part, content)
-            images = len(part.clean.indices) + len(part.clean.absent)
-            subject.report(Step(subject.label, "", images, 0))
+    with folder.owner(evaluation) as owner:
+        loaded = load_parts(
+            maker,
+            owner.claimed(takewhile(lambda part: not stop.now, parts), there),
+            batch_size=size,
+            skip_bad=options.on_bad_image == "skip",
+            workers=options.workers,
+        )
+        stop.part_begins()
+        with closing(loaded):
+            for part in loaded:
+                content = evaluate_part(subject, part, conditions, device)
+                folder.write_part(evaluation, part.clean.part, content)
+                owner.release(part.clean.part)
+                images = len(part.clean.indices) + len(part.clean.absent)
+                subject.report(Step(subject.label, "", images, 0))
+                stop.part_ends()
+                if stop.now:
+                    break
 
 
 @contextmanager
@@ -207,10 +229,5 @@ def units(conditions: Sequence[Condition]) -> float:
     return sum(each.units for each in conditions)
 
 
-def _images_of(parts: Sequence[int], batch_size: int, images: int) -> int:
+def _images_of(parts: Iterable[int], batch_size: int, images: int) -> int:
     return sum(min(batch_size, images - part * batch_size) for part in parts)
-
-
-def _in_shard(part: int, shard: tuple[int, int]) -> bool:
-    number, count = shard
-    return part % count == number - 1

@@ -25,7 +25,7 @@ from . import (
     verify,
 )
 from .console import Console
-from .status import DONE, INCOMPLETE, MISTAKE, UNKNOWN
+from .status import DONE, INCOMPLETE, MISTAKE, UNKNOWN, StoppedError
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """Base of the parser's errors, wherever this typer has it from."""
@@ -91,6 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UserError as error:
         complain(str(error))
         return MISTAKE
+    except StoppedError as stopped:
+        complain(str(stopped))
+        return INCOMPLETE
     except UsageError as error:
         complain(error.format_message())  # type: ignore[attr-defined]
         return MISTAKE if isinstance(error, typer.BadParameter) else UNKNOWN

@@ -41,9 +41,10 @@ def run(
     Returns:
         Exit status.
     """
+    from ..team import Team
     from ..zoo import ZOO
     from .console import Console
-    from .eval import evaluate
+    from .evaluating import evaluate
 
     console = Console(highlight=False, soft_wrap=True)
     images = QUICK_IMAGES if quick else IMAGES
@@ -63,8 +64,8 @@ def run(
         imagenet_c_size=SIDE,
         out=str(out / RUN),
     )
-    done, _ = evaluate(options)
-    return _report(done, out / REPORT, console)
+    done = evaluate(options, Team(), again="the same command starts it anew")
+    return _report(done.run, out / REPORT, console)
 
 
 def _report(done: "Run", out: Path, console: "Console") -> int:

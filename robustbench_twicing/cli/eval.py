@@ -1,16 +1,14 @@
 """eval: evaluate checkpoints into a run folder."""
 
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import typer
 
 from .command import add_command
+from .evaluating import evaluate, images_left
 from .options import EvalOptions
-from .progress import show_progress
 from .status import DONE, ERROR_ROWS, INCOMPLETE
 
 if TYPE_CHECKING:
@@ -18,10 +16,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from ..progress import Report, Step
     from ..records import RunFolder
-    from ..runner import Run
-    from .request import Request
+    from ..shares import Share
 
 
 def register(app: typer.Typer) -> None:
@@ -35,58 +31,30 @@ def run(options: EvalOptions) -> int:
     Returns:
         Exit status.
     """
-    done, share = evaluate(options)
-    return show_results([done.folder], share=share)
+    from ..team import join_team
 
-
-def evaluate(options: EvalOptions) -> "tuple[Run, tuple[int, int]]":
-    """Load and evaluate with progress; the run, and the share of it that was asked for."""
-    from ..runner import evaluate_models
-    from .request import default_out, make_request
-
-    signal.signal(signal.SIGTERM, _interrupt)
-    request = make_request(options)
-    out = Path(options.out) if options.out else default_out(next(iter(request.models)))
-    if request.said:
-        sys.stderr.write(f"{request.said}\n")
-    images, units = _work(request)
-    with show_progress(images, units) as report:
-        done = evaluate_models(
-            request.models,
-            request.tasks,
-            out=out,
-            options=request.options,
-            left_out=request.left_out,
-            report=_announce(out, report),
-        )
-    return done, request.options.shard
-
-
-def _announce(out: Path, report: "Report") -> "Report":
-    """Name the run folder once work is done in it; a mistake found before that stays one line."""
-    said = False
-
-    def told(step: "Step") -> None:
-        nonlocal said
-        if not (said or step.resumed):
-            sys.stderr.write(f"run folder: {out}\n")
-            said = True
-        report(step)
-
-    return told
+    with join_team(device=options.device) as team:
+        done = evaluate(options, team)
+        if not team.leads:
+            return DONE
+        status = show_results([done.run.folder], share=done.share)
+    if not done.unfinished:
+        return status
+    sys.stderr.write(f"{done.unfinished}\n")
+    return INCOMPLETE if status == DONE else status
 
 
 def show_results(
     folders: "Sequence[RunFolder]",
     *,
-    share: tuple[int, int] = (1, 1),
+    share: "Share | None" = None,
     normaliser: str | None = None,
 ) -> int:
     """Print the tables; write the CSV files where they belong, in the folder of a single run.
 
     Args:
         folders: of the runs.
-        share: ``(i, n)`` of --shard.
+        share: of the runs, where it is not the whole.
         normaliser: of mCE, as `read_normaliser` takes it; None for AlexNet.
 
     Returns:
@@ -105,8 +73,8 @@ def show_results(
         for path in save_tables(table, folders[0].path, normaliser=normaliser):
             console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
     status = exit_status(table)
-    if status == INCOMPLETE and share[1] > 1:
-        console.print(f"share {share[0]}/{share[1]} is done; report merges when all are.")
+    if status == INCOMPLETE and share and share.shards > 1 and not _left(folders, share):
+        console.print(f"share {share.number}/{share.shards} is done; report merges when all are.")
         return DONE
     return status
 
@@ -128,15 +96,5 @@ def exit_status(table: "pd.DataFrame") -> int:
     return INCOMPLETE if (table["status"] == "incomplete").any() else DONE
 
 
-def _work(request: "Request") -> tuple[int, float]:
-    from ..runner import units
-
-    models = len(request.models)
-    images = sum(len(task.data) for task in request.tasks)
-    passes = sum(len(task.data) * units(task.conditions) for task in request.tasks)
-    return models * images, models * passes
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """A scheduler's SIGTERM is handled as Ctrl-C: what is finished is kept."""
-    raise KeyboardInterrupt
+def _left(folders: "Sequence[RunFolder]", share: "Share") -> int:
+    return sum(images_left(folder, share) for folder in folders)

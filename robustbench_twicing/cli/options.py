@@ -205,6 +205,16 @@ class EvalOptions:
         int,
         _opt("--workers", help="Processes that read and corrupt images; 1: none.", panel=RUN),
     ] = 1
+    cache: Annotated[
+        str | None,
+        _opt(
+            "--cache", metavar="DIR", help="Keep decoded crops here, for the next run.", panel=RUN
+        ),
+    ] = None
+    max_hours: Annotated[
+        float | None,
+        _opt("--max-hours", metavar="H", help="Start no part that would end later.", panel=RUN),
+    ] = None
     seed: Annotated[int, _opt("--seed", help="Base seed of every random draw.", panel=RUN)] = 0
     shard: Annotated[
         str, _opt("--shard", metavar="I/N", help="Compute the I-th of N shares.", panel=RUN)

@@ -47,8 +47,8 @@ def run(options: EvalOptions) -> None:
     console = Console()
     total = corrupting = 0.0
     unknown: list[str] = []
-    if request.said:
-        console.print(request.said, soft_wrap=True, highlight=False, markup=False)
+    for line in request.said:
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
     for label, classifier in request.models.items():
         sample = min(SAMPLE, *(len(task.data) for task in request.tasks))
         speed = measure_speed(classifier, sample, device)

@@ -15,7 +15,8 @@ from rich.progress import (
 )
 
 from ..lines import printable
-from ..progress import Report, Step
+from ..progress import Report, Step, silent
+from ..team import Team
 from .console import Console
 
 LOG_EVERY = 10.0
@@ -23,13 +24,17 @@ LOG_EVERY = 10.0
 
 
 @contextmanager
-def show_progress(images: int, units: float) -> Iterator[Report]:
+def show_progress(images: int, units: float, *, hidden: bool = False) -> Iterator[Report]:
     """Show the progress of a run on standard error.
 
     Args:
         images: images to be evaluated, summed over the models.
         units: network passes to be made, in forward-pass equivalents.
+        hidden: show nothing.
     """
+    if hidden:
+        yield silent
+        return
     console = Console(stderr=True)
     if console.is_terminal:
         with _bar(console) as bar:
@@ -51,6 +56,38 @@ def _bar(console: Console) -> Progress:
         console=console,
         transient=True,
     )
+
+
+class TeamReport:
+    """Sums the progress of all processes of a team, and shows it in the one that leads.
+
+    Args:
+        team: of more than one process.
+        show: of this process.
+    """
+
+    def __init__(self, team: Team, show: Report) -> None:
+        self.team, self.show = team, show
+        self.images, self.units = 0, 0.0
+        self.label = self.condition = ""
+
+    def __call__(self, step: Step) -> None:
+        """Tell the team of a step of this process."""
+        if not step.resumed:
+            self.team.add_progress(step.images, step.units)
+            self.label, self.condition = step.label, step.condition
+            self.update()
+        elif self.team.leads:
+            self.show(step)
+
+    def update(self) -> None:
+        """Show what the team has done since the last call."""
+        if self.team.leads:
+            images, units = self.team.progress()
+            done = images - self.images, units - self.units
+            self.images, self.units = images, units
+            if any(done):
+                self.show(Step(self.label, self.condition, *done))
 
 
 class _BarReport:

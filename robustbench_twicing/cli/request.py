@@ -1,7 +1,6 @@
 """From options to models, images and conditions; every mistake is found before work starts."""
 
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
@@ -28,14 +27,14 @@ class Request(NamedTuple):
         tasks: data sets, each with its conditions.
         options: how the run is computed.
         left_out: names of data sets that the suite has and --without takes away.
-        said: what --data-root holds, in a sentence; empty without it.
+        said: lines for the user: what --data-root holds, and warnings.
     """
 
     models: "Mapping[str, Classifier]"
     tasks: "Sequence[Task]"
     options: "Options"
     left_out: tuple[str, ...] = ()
-    said: str = ""
+    said: tuple[str, ...] = ()
 
 
 def make_request(options: EvalOptions) -> Request:
@@ -51,9 +50,19 @@ def make_request(options: EvalOptions) -> Request:
     run_options = make_run_options(options)
     set_threads(options.threads)
     tasks = open_tasks(options, sources, conditions)
-    for line in (line for task in tasks for line in shortfalls(task.conditions, task.data)):
-        sys.stderr.write(f"warning: {one_line(line)}\n")
-    return Request(load_models(options), tasks, run_options, sources.left_out, sources.said)
+    if options.cache is not None:
+        tasks = _cached(tasks, Path(options.cache))
+    lacking = (line for task in tasks for line in shortfalls(task.conditions, task.data))
+    said = tuple(f"warning: {one_line(line)}" for line in lacking)
+    if sources.said:
+        said = (sources.said, *said)
+    return Request(load_models(options), tasks, run_options, sources.left_out, said)
+
+
+def _cached(tasks: "Sequence[Task]", folder: Path) -> "list[Task]":
+    from ..data.crop_cache import cache_crops
+
+    return [task._replace(data=cache_crops(task.data, folder)) for task in tasks]
 
 
 def make_run_options(options: EvalOptions) -> "Options":
@@ -64,17 +73,18 @@ def make_run_options(options: EvalOptions) -> "Options":
     """
     from ..environment import choose_device
     from ..runner import Options
+    from ..shares import Share
 
     if not re.fullmatch("[0-9]{1,9}/[0-9]{1,9}", options.shard):
         raise UserError(f"--shard {options.shard!r} is not I/N, like 1/4")
-    number, count = options.shard.split("/")
+    number, shards = options.shard.split("/")
     choose_device(options.device)
     return Options(
         seed=options.seed,
         batch_size=options.batch_size,
         on_bad_image=options.on_bad_image,
         device=options.device,
-        shard=(int(number), int(count)),
+        share=Share(int(number), int(shards)),
         attack_precision=options.attack_precision,
         save_adversarial=options.save_adversarial,
         workers=options.workers,

@@ -9,3 +9,7 @@ ERROR_ROWS = 3
 """Finished, but with conditions that failed and are not scored."""
 INCOMPLETE = 4
 """Interrupted, or images are missing."""
+
+
+class StoppedError(Exception):
+    """A signal ended the work; the message says how to go on."""

@@ -39,7 +39,7 @@ class Images(Protocol):
         """What the fingerprint says of image ``index``'s content."""
         ...
 
-    def select(self, indices: Sequence[int]) -> Self:
+    def select(self, indices: Sequence[int]) -> "Images":
         """The images at these positions, in this order."""
         ...
 

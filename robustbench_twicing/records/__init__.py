@@ -1,6 +1,7 @@
 """The record of a run: a manifest and Parquet parts of one row per image and condition."""
 
 from .adversarial import AdversarialStore
+from .healing import set_aside_damaged
 from .manifest import Evaluation, Manifest, condition_key
 from .reading import Parts, Records
 from .schema import SCHEMA_VERSION, Status
@@ -17,4 +18,5 @@ __all__ = [
     "RunFolder",
     "Status",
     "condition_key",
+    "set_aside_damaged",
 ]

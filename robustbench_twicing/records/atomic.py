@@ -1,5 +1,6 @@
 """Files that are either there in full or not there at all."""
 
+import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,8 @@ from secrets import token_hex
 from ..errors import UserError
 
 ENDING = ".tmp"
+_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
+"""What file systems without hard links answer: FAT, some network and cloud drives."""
 
 
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
@@ -36,6 +39,12 @@ def write_once(path: Path, write: Callable[[Path], None]) -> bool:
             os.link(temporary, path)
         except FileExistsError:
             return False
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            if path.exists():
+                return False
+            temporary.replace(path)  # two writers at the same instant are not told apart here
     return True
 
 

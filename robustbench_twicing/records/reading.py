@@ -26,6 +26,10 @@ LARGEST_PART = 2**30
 """Bytes of a part, unpacked."""
 
 
+class DamagedPartError(UserError):
+    """A part that is not what was written: cut off, changed, or of something else."""
+
+
 class Parts(NamedTuple):
     """The parts of one evaluation that are there, in order of image.
 
@@ -58,7 +62,8 @@ def read_part(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     """One part and what stands beside it.
 
     Raises:
-        UserError: a damaged file, or one of another schema.
+        DamagedPartError: it is not what was written.
+        UserError: the system cannot read it, or it is of another schema.
     """
     check_regular(path)
     try:
@@ -68,6 +73,8 @@ def read_part(path: Path) -> tuple[pa.Table, dict[str, Any]]:
             table = file.read(use_threads=False)
             stored = file.schema_arrow.metadata or {}
     except (OSError, ValueError, pa.ArrowException) as error:
+        if isinstance(error, OSError) and error.errno:  # Arrow's own say nothing of the system
+            raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
         raise _damaged(path, str(error)) from error
     meta = _meta(path, stored)
     if not table.schema.equals(RECORD_SCHEMA):
@@ -75,6 +82,8 @@ def read_part(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     empty = [name for name in NEVER_EMPTY if table[name].null_count]
     if empty:
         raise _damaged(path, f"it has records without {empty[0]}")
+    if meta.get("rows", table.num_rows) != table.num_rows:
+        raise _damaged(path, f"it has {table.num_rows} rows of {meta['rows']}")
     return table.replace_schema_metadata(None), meta
 
 
@@ -87,8 +96,10 @@ def _check_size(path: Path, about: pq.FileMetaData) -> None:
 
 def _meta(path: Path, stored: Mapping[bytes, bytes]) -> dict[str, Any]:
     """What stands beside the records: schema, costs, flags, and what the part belongs to."""
-    text = stored.get(META, b"{}").decode(errors="replace")
-    if stored.get(META_HASH, b"").decode(errors="replace") != digest(text) and META in stored:
+    if META not in stored:
+        raise _damaged(path, "it has no costs and flags, which every part has")
+    text = stored[META].decode(errors="replace")
+    if stored.get(META_HASH, b"").decode(errors="replace") != digest(text):
         raise _damaged(path, "its costs and flags are not what was written")
     try:
         meta: Any = json.loads(text)
@@ -120,6 +131,8 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _damaged(path: Path, reason: str) -> UserError:
+def _damaged(path: Path, reason: str) -> DamagedPartError:
     line = " ".join(reason.split())[:200]
-    return UserError(f"{path} is damaged ({line}); delete it and run eval again")
+    return DamagedPartError(
+        f"{path} is damaged ({line}); the same eval again sets it aside and computes it anew"
+    )

@@ -17,7 +17,8 @@ from ..cost import Cost
 from ..errors import UserError
 from .atomic import is_left_over, write_atomically, write_once
 from .manifest import Evaluation, Manifest, first_difference
-from .reading import META, META_HASH, Parts, Records, digest, read_part
+from .ownership import Ownership
+from .reading import META, META_HASH, DamagedPartError, Parts, Records, digest, read_part
 from .schema import RECORD_SCHEMA, SCHEMA_VERSION
 
 
@@ -120,10 +121,18 @@ class RunFolder:
         label, dataset = folder_name(evaluation.label), folder_name(evaluation.dataset["name"])
         return self.path / "parts" / label / dataset / f"part-{part:06d}.parquet"
 
+    def is_there(self, evaluation: Evaluation, part: int) -> bool:
+        """Whether a part has been written."""
+        return self.part_path(evaluation, part).exists()
+
     def missing(self, evaluation: Evaluation) -> list[int]:
         """Parts that are not there yet."""
         parts = range(self.part_count(evaluation))
-        return [part for part in parts if not self.part_path(evaluation, part).exists()]
+        return [part for part in parts if not self.is_there(evaluation, part)]
+
+    def owner(self, evaluation: Evaluation) -> Ownership:
+        """The claims of this process on the parts of an evaluation; a context."""
+        return Ownership(self.part_path(evaluation, 0).parent)
 
     @property
     def complete(self) -> bool:
@@ -134,6 +143,7 @@ class RunFolder:
         """Write one part: it is there in full or not at all."""
         meta = {
             "schema": SCHEMA_VERSION,
+            "rows": len(content.rows["index"]),
             "belongs_to": self._belongs_to(evaluation, part),
             "costs": {name: asdict(cost) for name, cost in content.costs.items()},
             "flags": content.flags,
@@ -158,13 +168,22 @@ class RunFolder:
         frame: pd.DataFrame = self._read(evaluation, part)[0].to_pandas()
         return frame
 
+    def check_part(self, evaluation: Evaluation, part: int) -> None:
+        """Read one part that is there.
+
+        Raises:
+            DamagedPartError: it is not what was written there.
+            UserError: the system cannot read it.
+        """
+        self._read(evaluation, part)
+
     def _read(self, evaluation: Evaluation, part: int) -> tuple[pa.Table, dict[str, Any]]:
         path = self.part_path(evaluation, part)
         table, meta = read_part(path)
         if meta.get("belongs_to") != self._belongs_to(evaluation, part):
-            raise UserError(
-                f"{path} belongs to another run, model, data set or range of images; "
-                "delete it and run eval again"
+            raise DamagedPartError(
+                f"{path} belongs to another run, model, data set or range of images; the same eval "
+                "again sets it aside and computes it anew"
             )
         return table, meta
 
@@ -176,7 +195,7 @@ class RunFolder:
         """
         tables, costs, flags = [RECORD_SCHEMA.empty_table()], dict[str, Cost](), dict[str, None]()
         for part in range(self.part_count(evaluation)):
-            if self.part_path(evaluation, part).exists():
+            if self.is_there(evaluation, part):
                 table, meta = self._read(evaluation, part)
                 tables.append(table)
                 flags.update(dict.fromkeys(meta["flags"]))

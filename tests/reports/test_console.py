@@ -17,6 +17,7 @@ from reports.explanations import explain_flag
 from robustbench_twicing import evaluate
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.runner import Options, Run, evaluate_models
+from robustbench_twicing.shares import Share
 from robustbench_twicing.tasks import make_task
 from tests.tiny import column, convnet, greys, halfspace, noise, quick_conditions, run, table
 
@@ -75,7 +76,7 @@ def test_a_failed_condition_shows_no_number_and_says_why(tmp_path: Path) -> None
 
 
 def test_an_incomplete_condition_shows_how_far_it_came(tmp_path: Path) -> None:
-    done = run(convnet(), noise(7), [clean()], tmp_path / "run", batch_size=3, shard=(1, 2))
+    done = run(convnet(), noise(7), [clean()], tmp_path / "run", batch_size=3, share=Share(1, 2))
     assert cells(shown(done), "clean")[1:3] == ["incomplete", "4 images"]
 
 

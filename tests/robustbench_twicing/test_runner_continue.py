@@ -24,6 +24,7 @@ from robustbench_twicing.data.limit import limit_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.runner import Run
+from robustbench_twicing.shares import Share
 from robustbench_twicing.tasks import make_task
 from tests.tiny import convnet, dataset, noise, quick_conditions, run, text
 
@@ -81,7 +82,8 @@ def test_an_incomplete_condition_has_no_accuracy(whole: Run, tmp_path: Path) -> 
 def test_shares_make_one_run(shares: int, whole: Run, tmp_path: Path) -> None:
     out = tmp_path / "run"
     complete = [
-        evaluate(out, shard=(share, shares)).complete for share in reversed(range(1, shares + 1))
+        evaluate(out, share=Share(share, shares)).complete
+        for share in reversed(range(1, shares + 1))
     ]
     assert complete == [False] * (shares - 1) + [True]
     done = Run(RunFolder.open(out))
@@ -90,9 +92,9 @@ def test_shares_make_one_run(shares: int, whole: Run, tmp_path: Path) -> None:
 
 
 def test_each_share_has_its_own_parts(tmp_path: Path) -> None:
-    done = evaluate(tmp_path / "run", shard=(2, 3))
+    done = evaluate(tmp_path / "run", share=Share(2, 3))
     assert [path.name for path in parts(done)] == ["part-000001.parquet"]
-    assert evaluate(tmp_path / "run", shard=(1, 3)).folder.missing(
+    assert evaluate(tmp_path / "run", share=Share(1, 3)).folder.missing(
         done.folder.manifest.evaluations[0]
     ) == [2]
 

@@ -14,6 +14,7 @@ from robustbench_twicing.data.imagenet import SUBSETS
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.progress import Step
 from robustbench_twicing.runner import Options, Run, evaluate_models
+from robustbench_twicing.shares import Share
 from robustbench_twicing.tasks import make_task, with_clean_subsets
 from tests.palette import palette, subset_folders, wnid_folders, write
 from tests.tiny import quick_conditions, text
@@ -114,8 +115,8 @@ def test_a_run_goes_on_wherever_it_stopped(three: list[Dataset], tmp_path: Path)
     assert text(again.records()) == text(whole.records())
     assert again.complete
     for number in (2, 1):
-        go("shares", shard=(number, 3))
-    shared = go("shares", shard=(3, 3))
+        go("shares", share=Share(number, 3))
+    shared = go("shares", share=Share(3, 3))
     assert text(shared.records()) == text(whole.records())
     left, right = (results(run.folder).drop(columns="seconds") for run in (whole, shared))
     pd.testing.assert_frame_equal(left, right)

@@ -1,6 +1,5 @@
 """eval from the command line to results.csv and the exit status."""
 
-import signal
 from pathlib import Path
 
 import pytest
@@ -200,38 +199,6 @@ def test_without_out_the_run_goes_below_runs(
     (folder,) = (site.root / "runs").iterdir()
     assert "-a_b-" in folder.name
     assert (folder / "results.csv").is_file()
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stopped_run_says_so_and_keeps_what_was_done(
-    site: Site, number: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The network sends the signal to its own process at the third batch."""
-    (site.root / "stopping.py").write_text(
-        "import os\nfrom network import Brightness\n\nclass Stopping(Brightness):\n"
-        "    calls = 0\n"
-        "    def forward(self, x):\n"
-        "        self.calls += 1\n"
-        f"        if self.calls == 3:\n            os.kill(os.getpid(), {int(number)})\n"
-        "        return super().forward(x)\n\n"
-        "def build():\n    return Stopping()\n"
-    )
-    stopping = site._replace(model=f"{site.root / 'stopping.py'}:build")
-    handlers = {each: signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)}
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where started with nohup
-    try:
-        assert stopping.eval("--attacks", "clean") == 4
-    finally:
-        for each, handler in handlers.items():
-            signal.signal(each, handler)
-    err = capsys.readouterr().err
-    assert err.splitlines()[-1] == (
-        "robustbench-twicing: interrupted; what was finished is kept, the same command continues it"
-    )
-    assert "Traceback" not in err
-    assert len(list(site.root.rglob("part-*.parquet"))) == 2
-    assert stopping.eval("--attacks", "clean") == 0
-    assert site.results()["clean"]["n_images"] == "11"
 
 
 def test_the_worst_row_gives_the_status() -> None:

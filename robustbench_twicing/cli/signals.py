@@ -1,0 +1,64 @@
+"""SIGINT and SIGTERM: the part at hand is finished, or given up in time."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from ..stopping import Stop
+from .status import INCOMPLETE
+
+GRACE = 8.0
+"""Seconds that the part at hand may still take; schedulers kill after 10 or more."""
+LAST = 1.5
+"""Seconds after which a process that does not even give up is ended."""
+
+
+@contextmanager
+def stopping_on_signals(stop: Stop, how_to_go_on: str) -> Iterator[None]:
+    """Inside, a first SIGINT or SIGTERM asks ``stop``; a second one, or 8 s, end the work.
+
+    What was written stays: parts are whole or absent.
+
+    Args:
+        stop: asked at the first signal.
+        how_to_go_on: printed where the process has to be ended.
+
+    Raises:
+        KeyboardInterrupt: at the second signal, or when the part at hand takes too long.
+    """
+
+    def end() -> None:
+        sys.stderr.write(f"robustbench-twicing: {how_to_go_on}\n")
+        sys.stderr.flush()
+        os._exit(INCOMPLETE)
+
+    last = threading.Timer(GRACE + LAST, end)
+    last.daemon = True
+
+    def on_signal(number: int, frame: FrameType | None) -> None:
+        if last.is_alive():
+            raise KeyboardInterrupt
+        name = signal.Signals(number).name
+        stop.ask(name)
+        sys.stderr.write(
+            f"{name}: stopping after this part, within {GRACE:.0f} s; again to stop at once\n"
+        )
+        last.start()
+        signal.setitimer(signal.ITIMER_REAL, GRACE)
+
+    def give_up(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    handlers = {signal.SIGINT: on_signal, signal.SIGTERM: on_signal, signal.SIGALRM: give_up}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        last.cancel()
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,91 @@
+"""Which process works on which part: a lock that ends with the process, however it ends."""
+
+import errno
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Self
+
+from ..errors import UserError
+
+try:
+    import fcntl
+
+    _locks: ModuleType | None = fcntl
+except ImportError:  # not a POSIX system
+    _locks = None
+
+log = logging.getLogger(__name__)
+FILE = ".owners"
+"""Beside the parts; byte N of it is locked by the process that works on part N."""
+_TAKEN = (errno.EACCES, errno.EAGAIN)
+
+
+class Ownership:
+    """The claims of this process on the parts of one evaluation.
+
+    POSIX record locks: they hold between processes of one machine and, on NFS, between machines;
+    the system lifts them when their process ends, so a killed process owns nothing. Two threads of
+    one process do not keep each other out. Where the file system has no locks, that is said once
+    and everything may be claimed; processes then need shares of their own (``--shard I/N``).
+
+    Args:
+        folder: of the parts; made if it is not there.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.possible = _locks is not None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(folder / FILE, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise UserError(f"{folder} cannot be written to: {error.strerror}") from error
+
+    def claim(self, part: int) -> bool:
+        """Whether this process may work on a part; no other one may until it is released."""
+        if _locks is None or not self.possible:
+            return True
+        try:
+            _locks.lockf(self._file, _locks.LOCK_EX | _locks.LOCK_NB, 1, part)
+        except OSError as error:
+            if error.errno in _TAKEN:
+                return False
+            self.possible = False
+            log.warning(
+                "%s: this file system has no locks (%s); give processes that work on this run at "
+                "the same time a --shard each",
+                *(self.folder, error.strerror),
+            )
+        return True
+
+    def release(self, part: int) -> None:
+        """Let others have a part."""
+        if _locks is not None and self.possible:
+            _locks.lockf(self._file, _locks.LOCK_UN, 1, part)
+
+    def claimed(self, parts: Iterable[int], there: Callable[[int], bool]) -> Iterator[int]:
+        """Those parts that are not there and that nobody else works on, claimed one by one.
+
+        Args:
+            parts: in the order of work.
+            there: whether a part has been written.
+        """
+        for part in parts:
+            if there(part) or not self.claim(part):
+                continue
+            if there(part):  # finished by another process between the two questions
+                self.release(part)
+            else:
+                yield part
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        os.close(self._file)

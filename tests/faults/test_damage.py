@@ -1,0 +1,112 @@
+"""A full disk and damaged parts: what is good stays, what is bad is kept aside and redone."""
+
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.records import RunFolder
+from robustbench_twicing.runner import Run
+from tests.faults.working import end, start, work
+from tests.tiny import text
+
+TINY = 60
+"""KiB; a run needs about three times as much."""
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("undisturbed") / "run"
+    assert end(start(out)) == 0
+    return out
+
+
+def records(out: Path) -> str:
+    return text(Run(RunFolder.open(out)).records())
+
+
+def parts(out: Path) -> list[Path]:
+    return sorted(out.rglob("part-*.parquet"))
+
+
+def mount(*arguments: str) -> None:
+    subprocess.run(["mount", *arguments], check=True, capture_output=True)
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own that holds next to nothing."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    try:
+        mount("-t", "tmpfs", "-o", f"size={TINY}k", "none", str(disk))
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("a small file system cannot be mounted here, which takes root")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_is_one_line_and_what_was_written_is_good(
+    tiny_disk: Path, undisturbed: Path
+) -> None:
+    out = tiny_disk / "run"
+    with pytest.raises(UserError, match="No space left on device; what was finished before is kep"):
+        work(out)
+    kept = {path: path.read_bytes() for path in parts(out)}
+    assert 0 < len(kept) < len(parts(undisturbed))
+    assert not [path for path in out.rglob("*") if path.name.endswith(".tmp")]
+    with pytest.raises(UserError, match="No space left on device"):
+        work(out)
+    mount("-o", "remount,size=50m", str(tiny_disk))
+    work(out)
+    assert {path: path.read_bytes() for path in kept} == kept
+    assert records(out) == records(undisturbed)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_parts_are_set_aside_and_redone(
+    seed: int, undisturbed: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(undisturbed, out)
+    draw = random.Random(seed)
+    damaged = {}
+    for path in draw.sample(parts(out), 3):
+        content = path.read_bytes()
+        damaged[path.name] = draw.choice(
+            [
+                content[: draw.randrange(len(content))],
+                content[: len(content) // 2] + os.urandom(len(content) // 2),
+                b"",
+                parts(out)[int(path.stem[-1]) - 1].read_bytes(),  # a good one, of other images
+            ]
+        )
+        path.write_bytes(damaged[path.name])
+    with pytest.raises(UserError, match="the same eval again sets it aside"):
+        records(out)
+    work(out)
+    assert records(out) == records(undisturbed)
+    aside = {path.name.partition(".damaged-")[0]: path for path in out.rglob("*.damaged-*")}
+    assert {name: path.read_bytes() for name, path in aside.items()} == damaged
+    assert sum("sets it aside" in message for message in caplog.messages) == len(damaged)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_became_read_only_is_one_line(undisturbed: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(undisturbed, out)
+    parts(out)[0].unlink()
+    folder = parts(out)[0].parent
+    folder.chmod(0o500)
+    try:
+        with pytest.raises(UserError, match="cannot be written"):
+            work(out)
+    finally:
+        folder.chmod(0o700)
+    work(out)
+    assert records(out) == records(undisturbed)

@@ -1,0 +1,51 @@
+"""Killed at any moment, alone or beside another process, a run ends as if nothing had happened.
+
+``FAULT_KILLS`` says how many kills there are; `make fault` sets it to 40.
+"""
+
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from robustbench_twicing.records import RunFolder
+from robustbench_twicing.runner import Run
+from tests.faults.working import IMAGES, end, start
+from tests.tiny import text
+
+KILLS = int(os.environ.get("FAULT_KILLS", "8"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, float]:
+    """Records of a run that nothing happened to, and the seconds it took."""
+    out = tmp_path_factory.mktemp("undisturbed") / "run"
+    assert end(start(out.with_name("warm"))) == 0  # the server imports torch first
+    began = time.monotonic()
+    assert end(start(out)) == 0
+    return text(Run(RunFolder.open(out)).records()), time.monotonic() - began
+
+
+@pytest.mark.parametrize("kill", range(KILLS))
+def test_a_killed_process_loses_and_doubles_nothing(
+    kill: int, undisturbed: tuple[str, float], tmp_path: Path
+) -> None:
+    """Every other time a second process works on the same folder and is left alone."""
+    wanted, seconds = undisturbed
+    out = tmp_path / "run"
+    victim = start(out)
+    others = [start(out)] if kill % 2 else []
+    time.sleep(random.Random(kill).uniform(0, seconds))
+    victim.kill()
+    assert end(victim) in (-signal.SIGKILL, 0)
+    assert [end(other) for other in others] == [0] * len(others)
+    kept = {path: path.stat().st_mtime_ns for path in out.rglob("part-*.parquet")}
+    assert end(start(out)) == 0
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept, "a whole part was redone"
+    done = Run(RunFolder.open(out))
+    assert done.complete
+    assert len(done.records()) == 4 * IMAGES
+    assert text(done.records()) == wanted

@@ -1,0 +1,112 @@
+"""Two processes of torchrun, of which one is killed and started again."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from robustbench_twicing.cli import main
+from robustbench_twicing.records import RunFolder
+from robustbench_twicing.runner import Run
+from tests.robustbench_twicing.cli.conftest import grey
+from tests.tiny import text
+
+ROOT = Path(__file__).parents[2]
+NETWORK = '''
+import os
+import signal
+import time
+from pathlib import Path
+
+import torch
+
+MARK = Path(__file__).with_name("killed")
+
+
+class Dying(torch.nn.Module):
+    """Class 1 where the mean pixel is above 1/2; process 1 dies once, in its third batch."""
+
+    calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        time.sleep(0.05)
+        if os.environ.get("RANK") == "1" and self.calls == 3 and not MARK.exists():
+            MARK.write_text(os.environ["TORCHELASTIC_RESTART_COUNT"])
+            os.kill(os.getpid(), signal.SIGKILL)
+        above = x.flatten(1).mean(1) - 0.5
+        return torch.stack([-above, above], 1)
+
+
+def build():
+    return Dying()
+'''
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    for level in range(40):
+        grey(tmp_path / "photos" / f"{level // 20}" / f"{level:02d}.png", 6 * level)
+    (tmp_path / "classes.txt").write_text("0\n1\n")
+    (tmp_path / "network.py").write_text(NETWORK)
+    return tmp_path
+
+
+def command(site: Path, out: str) -> list[str]:
+    return [
+        *("eval", "--model", f"{site / 'network.py'}:build", "--data", str(site / "photos")),
+        *("--classes", str(site / "classes.txt"), "--crop", "8", "--resize", "8"),
+        *("--attacks", "clean,fgsm", "--eps", "4/255,16/255", "--batch-size", "2"),
+        *("--device", "cpu", "--threads", "1", "--out", str(site / out)),
+    ]
+
+
+def torchrun(*arguments: str, restarts: int = 0) -> "subprocess.CompletedProcess[str]":
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return subprocess.run(
+        [
+            *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+            *("--nproc-per-node", "2", "--max-restarts", str(restarts), "--monitor-interval=0.1"),
+            *(str(ROOT / "run_eval.py"), *arguments),
+        ],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+def records(out: Path) -> str:
+    return text(Run(RunFolder.open(out)).records())
+
+
+def counted(out: Path) -> pd.DataFrame:
+    return pd.read_csv(out / "results.csv").drop(columns="seconds")
+
+
+def test_a_killed_worker_is_started_again_and_only_its_part_is_redone(site: Path) -> None:
+    done = torchrun(*command(site, "run"), restarts=1)
+    assert done.returncode == 0, done.stderr
+    assert (site / "killed").read_text() == "0"
+    folder = RunFolder.open(site / "run")
+    assert folder.complete
+    assert len(folder.sessions()) == 4
+    assert main(command(site, "alone")) == 0
+    assert records(site / "run") == records(site / "alone")
+    found, wanted = (counted(site / name) for name in ("run", "alone"))
+    pd.testing.assert_frame_equal(found, wanted)
+    assert done.stdout.count("results: ") == 1, "rank 0 alone speaks"
+    assert re.search(r"network\.py:build.*: 100 %, (\d+)/\1 images", done.stderr), done.stderr
+
+
+def test_a_mistake_is_said_once(site: Path) -> None:
+    done = torchrun(*command(site, "run"), "--limit", "-3")
+    assert done.returncode == 1
+    lines = [line for line in done.stderr.splitlines() if line.startswith("robustbench-twicing:")]
+    assert len(lines) == 1, done.stderr
+    assert not (site / "run").exists()

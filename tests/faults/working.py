@@ -1,0 +1,63 @@
+"""A small evaluation in processes of its own, to be killed."""
+
+import os
+import time
+from fractions import Fraction
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from robustbench_twicing.classifier import Classifier
+from robustbench_twicing.shares import WHOLE, Share
+from tests.tiny import ConvNet, convnet, noise, quick_conditions, run
+
+IMAGES, BATCH = 24, 2
+CONDITIONS = quick_conditions("clean", "fgsm", "pgd", "noise", budgets=(Fraction(4, 255),))
+_SERVER = get_context("forkserver")
+_SERVER.set_forkserver_preload([__name__])
+
+
+class Slow(ConvNet):
+    """So slow that there is time to kill it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Network input (N, 3, H, W) to logits (N, classes)."""
+        time.sleep(0.001)
+        return super().forward(x)
+
+
+def slow() -> Classifier:
+    """The convolutional net, slow."""
+    model = convnet()
+    model.network.__class__ = Slow
+    return model
+
+
+def work(out: Path, share: Share = WHOLE, batch: int = BATCH) -> None:
+    """Evaluate, or go on."""
+    torch.set_num_threads(1)
+    run(slow(), noise(IMAGES), CONDITIONS, out, batch_size=batch, share=share)
+
+
+def start(out: Path, share: Share = WHOLE, batch: int = BATCH) -> BaseProcess:
+    """`work` in a process of its own."""
+    process = _SERVER.Process(target=_quietly, args=(out, share, batch))
+    process.start()
+    return process
+
+
+def _quietly(out: Path, share: Share, batch: int) -> None:
+    """What is said of damaged parts and of other processes is no matter here."""
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), 2)
+    work(out, share, batch)
+
+
+def end(process: BaseProcess) -> int:
+    """Wait for it; its exit code, negative for a signal."""
+    process.join(120)
+    assert process.exitcode is not None, "still at work after two minutes"
+    return process.exitcode

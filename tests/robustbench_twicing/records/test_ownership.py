@@ -1,0 +1,77 @@
+"""One part, one process."""
+
+import errno
+import logging
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.records import ownership
+from robustbench_twicing.records.ownership import Ownership
+
+
+def hold(folder: Path, part: int, pipe: Connection) -> None:
+    """Claim a part, say whether it worked, and keep it until told to go."""
+    with Ownership(folder) as owner:
+        pipe.send(owner.claim(part))
+        pipe.recv()
+
+
+def test_a_part_belongs_to_one_process_until_it_ends(tmp_path: Path) -> None:
+    here, there = get_context("forkserver").Pipe()
+    other = get_context("forkserver").Process(target=hold, args=(tmp_path, 3, there))
+    other.start()
+    with Ownership(tmp_path) as owner:
+        assert here.recv() is True
+        assert not owner.claim(3)
+        assert owner.claim(2)
+        assert list(owner.claimed(range(6), lambda part: part == 4)) == [0, 1, 2, 5]
+        other.kill()
+        other.join()
+        assert owner.claim(3)
+
+
+def test_a_released_part_is_free(tmp_path: Path) -> None:
+    with Ownership(tmp_path) as owner:
+        assert owner.claim(1)
+        owner.release(1)
+        here, there = get_context("forkserver").Pipe()
+        other = get_context("forkserver").Process(target=hold, args=(tmp_path, 1, there))
+        other.start()
+        assert here.recv() is True
+        assert not owner.claim(1)
+        here.send(None)
+        other.join()
+
+
+def test_a_part_finished_between_two_questions_is_not_done_again(tmp_path: Path) -> None:
+    answers = iter([False, True, False, False])
+    with Ownership(tmp_path) as owner:
+        assert list(owner.claimed([0, 1], lambda part: next(answers))) == [1]
+
+
+def test_without_locks_all_may_be_claimed_and_that_is_said_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class NoLocks:
+        LOCK_EX = LOCK_NB = LOCK_UN = 0
+
+        @staticmethod
+        def lockf(*arguments: int) -> None:
+            raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(ownership, "_locks", NoLocks)
+    with caplog.at_level(logging.WARNING), Ownership(tmp_path) as owner:
+        assert list(owner.claimed(range(3), lambda part: False)) == [0, 1, 2]
+        owner.release(1)
+    (said,) = caplog.messages
+    assert "no locks (No locks available); give processes that work on this run" in said
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "parts").write_text("")
+    with pytest.raises(UserError, match="cannot be written to"):
+        Ownership(tmp_path / "parts" / "a")
