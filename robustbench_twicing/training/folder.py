@@ -11,6 +11,7 @@ from ..checkpoints import read_checkpoint
 from ..errors import UserError
 from ..records.atomic import is_left_over, write_atomically
 from ..records.manifest import first_difference
+from ..text_files import read_json
 
 SETTINGS, LOG, STATE, WEIGHTS = "train.json", "log.jsonl", "last.pth", "model.safetensors"
 
@@ -46,10 +47,10 @@ class TrainingFolder:
         return self.path / WEIGHTS
 
     def _check(self, told: Path, settings: Mapping[str, Any]) -> None:
-        try:
-            before = json.loads(told.read_bytes())["settings"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{told} is damaged ({error}); use another --out") from error
+        content = read_json(told, "use another --out")
+        before = content.get("settings") if isinstance(content, dict) else None
+        if not isinstance(before, dict):
+            raise UserError(f"{told} is damaged (it has no settings); use another --out")
         found = first_difference(before, json.loads(json.dumps(settings)))
         if found:
             raise UserError(
@@ -63,7 +64,7 @@ class TrainingFolder:
         if not path.exists():
             return None
         state = read_checkpoint(path).content
-        if not isinstance(state, dict) or "optimizer" not in state:
+        if not isinstance(state, dict):
             raise UserError(f"{path} is not the state of a training; use another --out")
         return state
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from .batches import Batch
+from .form import find_misfit, find_moment_misfit
 from .recipe import Recipe
 
 
@@ -88,8 +89,23 @@ class Learner:
             state["state_dict_ema"] = self.ema.module.state_dict()
         return state
 
+    def misfit(self, state: dict[str, Any]) -> str:
+        """Which part of a checkpoint's state is not one of this training; empty if none."""
+        own = self.state()
+        plain = {name: each for name, each in own.items() if name != "optimizer"}
+        told = {name: state.get(name) for name in plain}
+        optimizer, groups = state.get("optimizer"), own["optimizer"]["param_groups"]
+        if not isinstance(optimizer, dict) or optimizer.keys() != own["optimizer"].keys():
+            return "optimizer"
+        parameters = [each for group in self.optimizer.param_groups for each in group["params"]]
+        return (
+            find_misfit(told, plain).removeprefix(".")
+            or find_misfit(optimizer["param_groups"], groups, "optimizer.param_groups")
+            or find_moment_misfit(optimizer["state"], parameters)
+        )
+
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a checkpoint's state."""
+        """Go on from a checkpoint's state, which has no `misfit`."""
         self.network.load_state_dict(state["state_dict"])
         self.optimizer.load_state_dict(state["optimizer"])
         self.schedule.load_state_dict(state["schedule"])

@@ -15,7 +15,8 @@ from ..errors import UserError
 from ..models import build_model, resolve_model
 from ..seeds import derive_seed
 from .batches import EpochBatches, load_epoch
-from .folder import TrainingFolder
+from .folder import STATE, TrainingFolder
+from .form import find_progress_misfit
 from .learner import Learner
 from .progress import Progress, Report
 from .recipe import Recipe
@@ -206,6 +207,12 @@ class _Session:
         state = self.folder.read_state()
         if state is None:
             return
+        wrong = self.learner.misfit(state) or find_progress_misfit(state, self.task.steps)
+        if wrong:
+            raise UserError(
+                f"{self.folder.path / STATE} is not the state of this training: its {wrong} has "
+                "another form; use another --out"
+            )
         self.learner.restore(state)
         self.taken, self.lines, self.right = state["taken"], state["lines"], state["right"]
         self.losses = list(state["losses"].to(self.task.device))

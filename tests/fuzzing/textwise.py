@@ -76,7 +76,7 @@ def change_value(random: Random, content: bytes) -> bytes:
         tree = json.loads(content)
     except (ValueError, RecursionError):
         return content
-    places = list(_places(tree))
+    places = list(places_of(tree))
     if not places:
         return json.dumps(random.choice(VALUES)).encode()
     holder, key = random.choice(places)
@@ -92,12 +92,12 @@ def change_value(random: Random, content: bytes) -> bytes:
     return json.dumps(tree).encode()
 
 
-def _places(tree: Any) -> Any:
+def places_of(tree: Any) -> Any:
     """Every place in a tree: what holds it, and its key there."""
     pairs = tree.items() if isinstance(tree, dict) else enumerate(tree) if _is_list(tree) else ()
     for key, value in list(pairs):
         yield tree, key
-        yield from _places(value)
+        yield from places_of(value)
 
 
 def _is_list(tree: Any) -> bool:

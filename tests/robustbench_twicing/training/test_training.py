@@ -204,7 +204,7 @@ def test_a_folder_with_something_else_is_refused(
     with pytest.raises(UserError, match="not empty and not a training"):
         train(TWICING, images, tmp_path, recipe=recipe)
     (tmp_path / "train.json").write_text("{")
-    with pytest.raises(UserError, match=r"train.json is damaged"):
+    with pytest.raises(UserError, match=r"train\.json is not JSON"):
         train(TWICING, images, tmp_path, recipe=recipe)
 
 

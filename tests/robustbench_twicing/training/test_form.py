@@ -1,0 +1,70 @@
+"""The state of a training that a file holds is compared with our own before it is taken over."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from robustbench_twicing.training.form import (
+    find_misfit,
+    find_moment_misfit,
+    find_progress_misfit,
+)
+
+OWN: dict[str, Any] = {"a": torch.zeros(2), "b": [{"lr": 1.0, "betas": (0.9, 0.99)}], "c": None}
+DAMAGED: dict[str, Any] = {
+    ".a": OWN | {"a": torch.zeros(3)},
+    ".b": OWN | {"b": []},
+    ".b[0]": OWN | {"b": [{"lr": 1.0}]},
+    ".b[0].lr": OWN | {"b": [{"lr": float("nan"), "betas": (0.9, 0.99)}]},
+    ".b[0].betas[1]": OWN | {"b": [{"lr": 1, "betas": [0.9, "x"]}]},
+    ".c": OWN | {"c": 1},
+}
+
+
+def test_the_same_form_is_no_misfit() -> None:
+    assert find_misfit({**OWN, "a": torch.ones(2)}, OWN) == ""
+    assert find_misfit({}, OWN, "state") == "state"
+    assert find_misfit(OWN | {"b": [{"lr": 3, "betas": [1, 1]}]}, OWN) == ""
+
+
+@pytest.mark.parametrize("place", DAMAGED)
+def test_the_place_of_a_misfit_is_named(place: str) -> None:
+    assert find_misfit(DAMAGED[place], OWN) == place
+
+
+def test_moments_fit_their_parameters() -> None:
+    parameter = nn.Parameter(torch.zeros(2, 2))
+    adam = {"step": torch.tensor(3.0), "exp_avg": torch.zeros(2, 2)}
+    adam["exp_avg_sq"] = torch.zeros(2, 2)
+    muon = {"use_muon": True, "momentum_buffer": torch.zeros(2, 2)}
+    for moments in (adam, muon, {**adam, "use_muon": False}):
+        assert find_moment_misfit({0: moments}, [parameter]) == ""
+    for moments in (
+        {**adam, "use_muon": True},
+        {"step": 1, "exp_avg": torch.zeros(2, 2)},
+        {**adam, "exp_avg": torch.zeros(2)},
+        {**adam, "step": torch.zeros(2)},
+        None,
+    ):
+        assert find_moment_misfit({0: moments}, [parameter]) == "optimizer.state.0"
+    assert find_moment_misfit({1: adam}, [parameter]) == "optimizer.state.1"
+    assert find_moment_misfit([], [parameter]) == "optimizer.state"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("taken", each) for each in (-1, 11, 1.5, True, None)),
+        *(("lines", each) for each in ({}, [1], [{"loss": "x"}])),
+        *(("losses", each) for each in ([], torch.zeros(2, 2), torch.zeros(2, dtype=torch.int8))),
+        *(("right", each) for each in ("x", 1.0)),
+        *(("seconds", each) for each in (None, float("inf"))),
+    ],
+)
+def test_progress_is_numbers(name: str, value: object) -> None:
+    good: dict[str, Any] = {"taken": 10, "lines": [{"loss": 0.5}], "losses": torch.zeros(2)}
+    good |= {"right": None, "seconds": 1.5}
+    assert find_progress_misfit(good, 10) == ""
+    assert find_progress_misfit(good | {name: value}, 10) == name
