@@ -1,5 +1,6 @@
 """From --suite, --attacks, --eps, --protocol and --set to conditions."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,17 +75,25 @@ def make_conditions(options: EvalOptions, dataset: str | None = None) -> "list[C
     overrides = parse_overrides(options)
     _check_used(overrides, items)
     protocol = options.protocol or suite.protocol
-    conditions = [
-        condition
-        for item in items
-        if _is_on(item, dataset, named=options.attacks is not None)
-        for condition in _of_item(item, protocol, overrides, options)
-    ]
-    keys = [condition.key for condition in conditions]
-    for condition in conditions:
-        if keys.count(condition.key) > 1:
-            raise UserError(f"condition {condition.id} is asked for twice; name it once")
+    named = options.attacks is not None
+    chosen = [item for item in items if _is_on(item, dataset, named=named)]
+    try:
+        conditions = [
+            condition
+            for item in chosen
+            for condition in _of_item(item, protocol, overrides, options)
+        ]
+        _check_once(conditions)
+    except UserError as error:
+        raise error if named else UserError(f"suite {_suite_name(options)}: {error}") from error
     return conditions
+
+
+def _check_once(conditions: "Sequence[Condition]") -> None:
+    counts = Counter(condition.key for condition in conditions)
+    for condition in conditions:
+        if counts[condition.key] > 1:
+            raise UserError(f"condition {condition.id} is asked for twice; name it once")
 
 
 def _suite_name(options: EvalOptions) -> str:

@@ -56,7 +56,8 @@ def run(
     images = open_dataset(data, labels=labels, classes=classes, limit=limit, seed=seed)
     console = Console(stderr=True)
     counts = write_folder(images, out, recipe, workers=workers)
-    written = sum(track(counts, "corrupting", len(images), console=console))
+    hidden = not console.is_terminal
+    written = sum(track(counts, "corrupting", len(images), console=console, disable=hidden))
     wanted = len(images) * len(recipe.corruptions) * len(recipe.severities)
     Console().print(
         f"{written} files written, {wanted - written} were there: {out}/<corruption>/<severity>. "

@@ -62,8 +62,8 @@ def _survey(dataset: Dataset, full: bool) -> Survey:
     from ..data.survey import survey
     from .console import Console
 
-    progress = Progress(console=Console(stderr=True), transient=True)
-    with progress:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("decoding" if full else "reading headers", total=len(dataset))
         return survey(dataset, full=full, advance=lambda: progress.advance(task))
 

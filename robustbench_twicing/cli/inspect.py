@@ -170,7 +170,8 @@ def _probe(
     table.add_column("weights")
     table.add_column("right", justify="right")
     table.add_column("top-1", justify="right")
-    with Progress(console=ErrorConsole(stderr=True), transient=True) as progress:
+    bar = ErrorConsole(stderr=True)
+    with Progress(console=bar, transient=True, disable=not bar.is_terminal) as progress:
         task = progress.add_task("probing", total=len(runs) * len(images))
         for name, kind in runs:
             row = probe(

@@ -26,14 +26,12 @@ conditions:
   - attack: clean
   - attack: pgd
     eps: [0.5/255, 1/255]
-    settings: {steps: 40, name: "x"}
+    settings: {steps: 40}
   - attack: fgsm
     protocol: paper
     eps: [4/255]
   - corruption: [fog, snow]
     severity: [1, 3]
-  - attack: clean
-    dataset: imagenet-r
 """
 
 

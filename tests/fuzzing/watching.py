@@ -79,7 +79,7 @@ def _told(error: BaseException) -> str:
         places.append(f"{file.parent.name}/{file.name}:{trace.tb_lineno}")
         trace = trace.tb_next
     text = " ".join(str(error).split())
-    return f"{type(error).__name__} in {' < '.join(places[:-5:-1])}: {text:.200}"
+    return f"{type(error).__name__} in {' < '.join(places[:-5:-1])}: {text:.900}"
 
 
 @contextmanager
