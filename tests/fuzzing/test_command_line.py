@@ -14,12 +14,12 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.zoo import bundled_file
 
 from .bytewise import BYTEWISE
+from .pictures import good_images
 from .rounds import Kind, fuzz
 from .run_folders import good_run
 from .test_checkpoints import KINDS as CHECKPOINTS
 from .test_checkpoints import change_header
 from .test_images import MUTATIONS as IMAGES
-from .test_images import good_images
 from .test_texts import SUITE
 from .textwise import JSONWISE, TEXTWISE
 
@@ -103,12 +103,17 @@ def test_damaged_files_end_a_command_in_one_line(
     fuzz(f"{name}-command", COMMANDS[name], tmp_path)
 
 
+def _unfinished_run(path: Path) -> None:
+    path.mkdir()
+    (path / "run.json").write_text('{"schema": 1}')
+
+
 HOSTILE: dict[str, Callable[[Path], object]] = {
     "inspect {}": lambda path: path.write_bytes(b"\x80\x02cos\nsystem\n(X\x08\0\0\0touch abctR."),
     "plan --model fmnist_deit=bundled --data fashion-mnist:test1000 --suite {}.yaml": (
         lambda path: path.with_suffix(".yaml").write_text("!!python/object/apply:os.system [ls]")
     ),
-    "report {}": lambda path: (path.mkdir(), (path / "run.json").write_text('{"schema": 1}')),
+    "report {}": _unfinished_run,
 }
 
 

@@ -41,14 +41,15 @@ def test_moments_fit_their_parameters() -> None:
     muon = {"use_muon": True, "momentum_buffer": torch.zeros(2, 2)}
     for moments in (adam, muon, {**adam, "use_muon": False}):
         assert find_moment_misfit({0: moments}, [parameter]) == ""
-    for moments in (
+    wrong: list[Any] = [
         {**adam, "use_muon": True},
         {"step": 1, "exp_avg": torch.zeros(2, 2)},
         {**adam, "exp_avg": torch.zeros(2)},
         {**adam, "step": torch.zeros(2)},
         None,
-    ):
-        assert find_moment_misfit({0: moments}, [parameter]) == "optimizer.state.0"
+    ]
+    for each in wrong:
+        assert find_moment_misfit({0: each}, [parameter]) == "optimizer.state.0"
     assert find_moment_misfit({1: adam}, [parameter]) == "optimizer.state.1"
     assert find_moment_misfit([], [parameter]) == "optimizer.state"
 
@@ -56,11 +57,10 @@ def test_moments_fit_their_parameters() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("taken", each) for each in (-1, 11, 1.5, True, None)),
-        *(("lines", each) for each in ({}, [1], [{"loss": "x"}])),
-        *(("losses", each) for each in ([], torch.zeros(2, 2), torch.zeros(2, dtype=torch.int8))),
-        *(("right", each) for each in ("x", 1.0)),
-        *(("seconds", each) for each in (None, float("inf"))),
+        *(("taken", -1), ("taken", 11), ("taken", 1.5), ("taken", True), ("taken", None)),
+        *(("lines", {}), ("lines", [1]), ("lines", [{"loss": "x"}])),
+        *(("losses", []), ("losses", torch.zeros(2, 2)), ("losses", torch.zeros(2).to(torch.int8))),
+        *(("right", "x"), ("right", 1.0), ("seconds", None), ("seconds", float("inf"))),
     ],
 )
 def test_progress_is_numbers(name: str, value: object) -> None:
