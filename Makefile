@@ -8,7 +8,7 @@ INSTALLED := PYTHONPATH=$(COPY) $(CURDIR)/$(BIN)/python -P $(COPY)/bin/robustben
 
 FASHION_MNIST ?= /usr/share/datasets/fashion-mnist
 
-.PHONY: demo test fuzz fault check fix bench wheel zoo cut
+.PHONY: demo test fuzz fault check fix bench wheel zoo zoo-seeds cut
 
 demo: $(STAMP)  ## the main job on the bundled images
 	$(BIN)/python run_eval.py demo
@@ -43,6 +43,10 @@ zoo: $(STAMP)  ## train the bundled models again, from the files in FASHION_MNIS
 	mkdir -p runs/zoo
 	$(BIN)/python -m robustbench_twicing.zoo.making $(FASHION_MNIST) --out runs/zoo --seeds 0,1,2 \
 		--install 2>> runs/zoo/making.log
+
+zoo-seeds: $(STAMP)  ## what `make zoo` trained, compared over images and seeds: docs/zoo_seeds.md
+	$(BIN)/python examples/zoo_seeds.py runs/zoo-seeds --trainings runs/zoo > runs/zoo_seeds.md
+	mv runs/zoo_seeds.md docs/zoo_seeds.md
 
 cut: $(STAMP)  ## make the bundled images again, from the files in FASHION_MNIST
 	$(BIN)/python -m robustbench_twicing.data.fashion_mnist.cut $(FASHION_MNIST)
