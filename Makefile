@@ -28,13 +28,8 @@ fix: $(STAMP)  ## apply lint fixes and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(STAMP)  ## ratios of speed, measured in one run
-	$(BIN)/python benchmarks/pgd_time.py
-	$(BIN)/python benchmarks/sweep_time.py
-	$(BIN)/python benchmarks/spsa_time.py
-	$(BIN)/python benchmarks/model_time.py
-	$(BIN)/python benchmarks/corruption_speed.py
-	$(BIN)/python benchmarks/workers_time.py
+bench: $(STAMP)  ## speed against other libraries, measured in one run, as docs/benchmarks.md
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --out docs/benchmarks.md
 
 fault: $(STAMP)  ## kill an evaluation 40 times, a worker of torchrun, fill a disk, damage parts
 	FAULT_KILLS=40 $(BIN)/python -m pytest -q tests/faults

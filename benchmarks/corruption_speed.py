@@ -1,25 +1,32 @@
 """Time per image of all 19 corruptions against imagecorruptions-imaug, taken in alternation.
 
-usage: OMP_NUM_THREADS=1 python -m benchmarks.corruption_speed [--rounds 40] [--severity 3]
+    python benchmarks/corruption_speed.py [--rounds 20] [--severity 3] [--threads N]
 
-The other package is optional: pip install imagecorruptions-imaug (it brings OpenCV, scikit-image
-and numba). Without it own times are printed alone. The JPEG round trip of `corrupt`, which the
-other package does not have, is left out of the comparison and printed in a line of its own.
+The other package is optional. The JPEG round trip of `corrupt`, which the other package does not
+have, is left out of the comparison and has a column of its own.
 """
 
-import argparse
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from statistics import median
 
 from PIL import Image
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from attacks.corruptions import CORRUPTIONS, corrupt, image_rng
 from attacks.corruptions.pixels import Pixels
+from benchmarks.table import Table, show
+from benchmarks.timing import arguments
 from robustbench_twicing.preprocessing import Preprocessing
 from robustbench_twicing.timing import alternate
+
+NEEDED = "imagecorruptions-imaug opencv-python-headless scikit-image numba"
+Corrupt = Callable[..., object]
 
 
 def photograph() -> Pixels:
@@ -29,48 +36,46 @@ def photograph() -> Pixels:
     return Preprocessing(crop=224, resize=256, interpolation="bilinear").pixels(image)
 
 
-def other_package() -> Callable[..., object] | None:
-    """The function `corrupt` of imagecorruptions on one thread; None, said, where it is missing."""
+def other_package() -> tuple[Corrupt | None, str]:
+    """The function `corrupt` of imagecorruptions on one thread, or None and why."""
     try:
         import_module("cv2").setNumThreads(1)
-        call: Callable[..., object] = import_module("imagecorruptions").corrupt
+        call: Corrupt = import_module("imagecorruptions").corrupt
     except ImportError as error:
-        print(f"skipped: imagecorruptions-imaug cannot be imported here ({error}); own times only")
-        return None
-    return call
+        return None, (
+            f"Skipped: imagecorruptions-imaug cannot be imported here ({error}); "
+            f"`pip install {NEEDED}`. Own times only."
+        )
+    return call, "Against imagecorruptions-imaug, which has no JPEG round trip."
 
 
-def line(name: str, own: float, other: float | None) -> str:
-    """One row of the table; times in milliseconds."""
-    if other is None:
-        return f"{name:<18} {own:8.2f} {'-':>8} {'-':>6} {'-':>7}"
-    return f"{name:<18} {own:8.2f} {other:8.2f} {own / other:6.2f} {other / own:6.1f}x"
+def measure(*, rounds: int = 20, severity: int = 3) -> Iterator[Table]:
+    """One table, with the sum over all corruptions."""
+    image, (other, said) = photograph(), other_package()
+    times = {name: milliseconds(image, name, severity, other, rounds) for name in CORRUPTIONS}
+    total = {way: sum(each[way] for each in times.values()) for way in times["fog"]}
+    rows = [_row(name, each) for name, each in {**times, "all 19": total}.items()]
+    about = f"ms/image, severity {severity}, one thread, 224 px, median of {rounds}. {said}"
+    columns = ["corruption", "own", "other", "ratio", "own with JPEG"]
+    yield Table("Corruptions", columns, rows, about)
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--severity", type=int, default=3)
-    options = parser.parse_args()
-    image, other, severity = photograph(), other_package(), options.severity
+def milliseconds(
+    image: Pixels, name: str, severity: int, other: Corrupt | None, rounds: int
+) -> dict[str, float]:
+    """Median of each way to make one corruption."""
+    run = partial(corrupt, image, name, severity, image_rng(0, name, severity, "benchmark"))
+    ways: dict[str, Callable[[], object]] = {"own": partial(run, jpeg_quality=None), "jpeg": run}
+    if other is not None:
+        ways["other"] = partial(other, image, corruption_name=name, severity=severity)
+    return {way: 1000 * median(taken) for way, taken in alternate(ways, rounds).items()}
 
-    total = {"own": 0.0, "jpeg": 0.0, "other": 0.0}
-    print(f"{'corruption':<18} {'own ms':>8} {'other ms':>8} {'ratio':>6} {'faster':>7}")
-    for name in CORRUPTIONS:
-        run = partial(corrupt, image, name, severity, image_rng(0, name, severity, "benchmark"))
-        ways: dict[str, Callable[[], object]] = {"own": partial(run, jpeg_quality=None)}
-        ways["jpeg"] = run
-        if other is not None:
-            ways["other"] = partial(other, image, corruption_name=name, severity=severity)
-        taken = alternate(ways, options.rounds)
-        times = {way: 1000 * median(seconds) for way, seconds in taken.items()}
-        for way, milliseconds in times.items():
-            total[way] += milliseconds
-        print(line(name, times["own"], times.get("other")), flush=True)
-    print(line("total", total["own"], total["other"] or None))
-    print(f"total with the JPEG round trip: {total['jpeg']:.1f} ms")
+
+def _row(name: str, times: dict[str, float]) -> list[str]:
+    own, other = times["own"], times.get("other")
+    against = ["-", "-"] if other is None else [f"{other:.2f}", f"{own / other:.2f}"]
+    return [name, f"{own:.2f}", *against, f"{times['jpeg']:.2f}"]
 
 
 if __name__ == "__main__":
-    main()
+    show(measure(**arguments(__doc__, rounds=20, severity=3)))

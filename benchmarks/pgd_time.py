@@ -1,28 +1,30 @@
 """PGD-20 per image over a bare loop of 20 input gradients, with the libraries beside it.
 
-    python benchmarks/pgd_time.py [--batch 8] [--rounds 5] [--threads N]
+    python benchmarks/pgd_time.py [--batch 4] [--rounds 3] [--threads N]
 
 The floor is what PGD cannot do without: 20 gradients of the loss with respect to the input, on
 frozen parameters. DeiT-tiny at 224 px with random weights; the time does not depend on them.
 """
 
 import sys
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import torch
-from torch import nn
 from torch.nn.functional import cross_entropy
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import pgd
-from benchmarks.timing import arguments, ratio_table
+from benchmarks.table import Table, show
+from benchmarks.timing import arguments, ratio_table, threads
 from robustbench_twicing import load_model
+from robustbench_twicing.classifier import Classifier
 from robustbench_twicing.timing import alternate
 
 EPS, STEPS, REL_STEP = 4 / 255, 20, 0.15
+FLOOR, LIBRARY = "20 input gradients", "torchattacks.PGD"
 
 
 def ways(batch: int) -> dict[str, Callable[[], object]]:
@@ -31,6 +33,7 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
     import torchattacks
 
     model = load_model("deit_tiny_patch16_224", "random:0")
+    fast = load_model("deit_tiny_patch16_224", "random:0", kernels="auto")
     x, y = torch.rand(batch, 3, 224, 224), torch.arange(batch)
 
     def floor() -> None:
@@ -38,10 +41,9 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
             leaf = x.clone().requires_grad_()
             torch.autograd.grad(cross_entropy(model(leaf), y, reduction="sum"), leaf)
 
-    fast = load_model("deit_tiny_patch16_224", "random:0", kernels="auto")
-
-    def own(chosen: nn.Module = model) -> object:
-        return pgd(chosen, x, y, eps=EPS, generator=torch.Generator().manual_seed(0))
+    def own(chosen: Classifier, precision: torch.dtype) -> object:
+        with chosen.computing_in(precision):
+            return pgd(chosen, x, y, eps=EPS, generator=torch.Generator().manual_seed(0))
 
     def with_torchattacks() -> object:
         attack = torchattacks.PGD(model, eps=EPS, alpha=REL_STEP * EPS, steps=STEPS)
@@ -59,24 +61,24 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
         finally:
             model.requires_grad_(False)
 
+    kernels = fast.record.details["kernels"]
     return {
-        "floor: 20 input gradients": floor,
-        "attacks.pgd": own,
-        f"attacks.pgd, --kernels auto ({fast.record.details['kernels']})": lambda: own(fast),
-        "torchattacks.PGD": with_torchattacks,
+        FLOOR: floor,
+        "attacks.pgd": partial(own, model, torch.float32),
+        f"attacks.pgd, --kernels auto ({kernels})": partial(own, fast, torch.float32),
+        "attacks.pgd, --attack-precision bf16": partial(own, fast, torch.bfloat16),
+        LIBRARY: with_torchattacks,
         "foolbox.LinfPGD, frozen parameters": with_foolbox,
         "foolbox.LinfPGD, as usually called": with_foolbox_unfrozen,
     }
 
 
-def main() -> None:
-    """Measure and print the table."""
-    asked = arguments(__doc__, batch=8, rounds=5)
-    warnings.filterwarnings("ignore", module="foolbox|eagerpy|torchattacks")
-    seconds = alternate(ways(asked.batch), asked.rounds)
-    print(f"DeiT-tiny, PGD-20, batch {asked.batch}, {torch.get_num_threads()} threads")
-    print(ratio_table(seconds, "floor: 20 input gradients", images=asked.batch))
+def measure(*, batch: int = 4, rounds: int = 3) -> Iterator[Table]:
+    """One table."""
+    seconds = alternate(ways(batch), rounds)
+    about = f"DeiT-tiny, PGD of {STEPS} steps, batch {batch}, {threads()}, median of {rounds}."
+    yield ratio_table("PGD", seconds, (FLOOR, LIBRARY), images=batch, about=about)
 
 
 if __name__ == "__main__":
-    main()
+    show(measure(**arguments(__doc__, batch=4, rounds=3)))

@@ -1,6 +1,6 @@
 """Time and peak memory of `report` over many records.
 
-usage: OMP_NUM_THREADS=1 python -m benchmarks.report_speed [--records 1000000] [--folder FOLDER]
+    python benchmarks/report_speed.py [--records 100000] [--folder FOLDER]
 
 Makes run folders whose records are random numbers: labels, each with 20 conditions on up to 50,000
 images in parts of 32, one run folder a label. Then measures, each in a process of its own: a bare
@@ -12,13 +12,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from attacks import ATTACKS
+from benchmarks.table import Table, show
 from robustbench_twicing.budgets import parse_budgets
 from robustbench_twicing.conditions import Condition, clean
 from robustbench_twicing.cost import Cost
@@ -103,7 +107,7 @@ def make_columns(
     }
 
 
-def measure(*arguments: str) -> Measured:
+def run(*arguments: str) -> Measured:
     """Run the command line in a process of its own (on Linux), its output thrown away."""
     script = (
         "import re, sys, time\n"
@@ -124,35 +128,45 @@ def measure(*arguments: str) -> Measured:
     return Measured(time.perf_counter() - start, float(cpu), int(peak) / 1024)
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, default=1_000_000)
-    parser.add_argument("--folder", type=Path)
-    options = parser.parse_args()
+def measure(*, records: int = 100_000, folder: Path | None = None) -> Iterator[Table]:
+    """One table."""
     with tempfile.TemporaryDirectory() as temporary:
-        root = options.folder or Path(temporary)
-        images = options.records // len(conditions())
+        root = folder or Path(temporary)
+        images = records // len(conditions())
         runs: list[Path] = []
         while images > 0:
             label = f"model{len(runs)}"
             runs.append(root / label)
             make_run(runs[-1], label, min(images, IMAGES), seed=len(runs))
             images -= IMAGES
-        folders = [str(path) for path in runs]
-        commands = {
-            "start of the command line": ["report", "--help"],
-            "report": ["report", *folders],
-            "report --format csv": ["report", *folders, "--format", "csv"],
-            "report --preset table1": ["report", *folders, "--preset", "table1"],
-        }
-        if len(runs) > 1:
-            commands["compare"] = ["compare", *folders]
-        print(f"{options.records:,} records in {len(runs)} runs, parts of {BATCH} images")
-        print(f"{'command':<28} {'seconds':>8} {'CPU s':>8} {'peak MiB':>9}")
-        for name, arguments in commands.items():
-            found = measure(*arguments)
-            print(f"{name:<28} {found.seconds:8.2f} {found.cpu:8.2f} {found.mib:9.0f}")
+        rows = []
+        for name, command in _commands([str(path) for path in runs]).items():
+            found = run(*command)
+            rows.append([name, f"{found.seconds:.2f}", f"{found.cpu:.2f}", f"{found.mib:.0f}"])
+    about = f"{records:,} records in {len(runs)} runs, parts of {BATCH} images, a process each."
+    yield Table("Reports", ["command", "seconds", "CPU s", "peak MiB"], rows, about)
+
+
+def _commands(folders: list[str]) -> dict[str, list[str]]:
+    commands = {
+        "start of the command line": ["report", "--help"],
+        "report": ["report", *folders],
+        "report --format csv": ["report", *folders, "--format", "csv"],
+        "report --preset table1": ["report", *folders, "--preset", "table1"],
+    }
+    if len(folders) > 1:
+        commands["compare"] = ["compare", *folders]
+    return commands
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--records", type=int, default=100_000)
+    parser.add_argument("--folder", type=Path)
+    show(measure(**vars(parser.parse_args())))
 
 
 if __name__ == "__main__":

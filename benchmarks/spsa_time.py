@@ -2,12 +2,12 @@
 
     python benchmarks/spsa_time.py [--batch 1] [--rounds 3] [--threads N]
 
-DeiT-tiny at 224 px with random weights, 128 pairs of probes. Also prints the largest memory that
-the own SPSA's tensors took, beyond the model's, as torch's profiler counts it.
+DeiT-tiny at 224 px with random weights, 128 pairs of probes. Also the largest memory that the
+tensors of each took, beyond the model's, as torch's profiler counts it.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,13 +17,19 @@ from torch import nn
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import spsa
-from benchmarks.timing import arguments, ratio_table
+from benchmarks.table import Table, show
+from benchmarks.timing import arguments, ratio_table, threads
 from robustbench_twicing import load_model
 from robustbench_twicing.memory import peak_mib
 from robustbench_twicing.timing import alternate
 
 EPS, SAMPLES = 1 / 255, 128
 CPU = torch.device("cpu")
+TORCHATTACKS, CLEVERHANS = "torchattacks.SPSA", "cleverhans.spsa"
+MISSING = (
+    "cleverhans is not installed: `pip install --no-deps cleverhans==4.0.0` and "
+    "`pip install easydict absl-py`."
+)
 
 
 def ways(batch: int) -> dict[str, Callable[[], object]]:
@@ -31,11 +37,10 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
     import torchattacks
 
     model = load_model("deit_tiny_patch16_224", "random:0")
+    fast = load_model("deit_tiny_patch16_224", "random:0", kernels="auto")
     x, y = torch.rand(batch, 3, 224, 224), torch.arange(batch)
 
-    fast = load_model("deit_tiny_patch16_224", "random:0", kernels="auto")
-
-    def own(chosen: nn.Module = model) -> object:
+    def own(chosen: nn.Module) -> object:
         generator = torch.Generator().manual_seed(0)
         return spsa(chosen, x, y, eps=EPS, steps=1, samples=SAMPLES, generator=generator)
 
@@ -44,31 +49,36 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
         return attack(x, y)
 
     found: dict[str, Callable[[], object]] = {
-        "torchattacks.SPSA": with_torchattacks,
-        "attacks.spsa": own,
+        "attacks.spsa": lambda: own(model),
         f"attacks.spsa, --kernels auto ({fast.record.details['kernels']})": lambda: own(fast),
+        TORCHATTACKS: with_torchattacks,
     }
     if find_spec("cleverhans"):
         from cleverhans.torch.attacks.spsa import spsa as cleverhans_spsa
 
-        found["cleverhans.spsa"] = lambda: cleverhans_spsa(
+        found[CLEVERHANS] = lambda: cleverhans_spsa(
             model, x, EPS, 1, clip_min=0, clip_max=1, y=y, spsa_samples=SAMPLES
         )
     return found
 
 
-def main() -> None:
-    """Measure and print the tables."""
-    asked = arguments(__doc__, batch=1, rounds=3)
-    print(f"DeiT-tiny, SPSA, 1 step of {SAMPLES} pairs, {torch.get_num_threads()} threads")
-    all_ways = ways(asked.batch)
-    seconds = alternate(all_ways, asked.rounds)
-    print(ratio_table(seconds, "torchattacks.SPSA", images=asked.batch))
-    if "cleverhans.spsa" in seconds:
-        print(ratio_table(seconds, "cleverhans.spsa", images=asked.batch))
-    for name, way in all_ways.items():
-        print(f"{name:44} {peak_mib(way, CPU):9.1f} MiB of tensors at the peak")
+def measure(*, batch: int = 1, rounds: int = 3) -> Iterator[Table]:
+    """One table of times, one of memory."""
+    all_ways = ways(batch)
+    # A measurement takes seconds: what is set up in the first does not show.
+    seconds = alternate(all_ways, rounds, warm_up=0)
+    floors = [name for name in (TORCHATTACKS, CLEVERHANS) if name in seconds]
+    about = (
+        f"DeiT-tiny, one step of {SAMPLES} pairs of probes, batch {batch}, {threads()}, "
+        f"median of {rounds}."
+    )
+    if CLEVERHANS not in seconds:
+        about += f" {MISSING}"
+    yield ratio_table("SPSA", seconds, floors, images=batch, about=about)
+    rows = [[name, f"{peak_mib(way, CPU):.0f}"] for name, way in all_ways.items()]
+    about = "Tensors alive at once beyond model and images, at the most, of the same."
+    yield Table("Memory of SPSA", ["way", "MiB"], rows, about)
 
 
 if __name__ == "__main__":
-    main()
+    show(measure(**arguments(__doc__, batch=1, rounds=3)))

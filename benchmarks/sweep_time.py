@@ -7,8 +7,9 @@ One gradient serves all budgets, and the clean logits come from its own forward 
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -16,13 +17,16 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import ATTACKS
-from benchmarks.timing import arguments, ratio_table
+from benchmarks.table import Table, show
+from benchmarks.timing import arguments, ratio_table, threads
 from robustbench_twicing import load_model
 from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.classifier import Classifier
 from robustbench_twicing.threat import PIXEL
 from robustbench_twicing.timing import alternate
 
 BUDGETS = [Fraction(count, 255) for count in range(1, 7)]
+LIBRARY = "6 x torchattacks.FGSM"
 
 
 def ways(batch: int) -> dict[str, Callable[[], object]]:
@@ -30,11 +34,12 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
     import torchattacks
 
     model = load_model("deit_tiny_patch16_224", "random:0")
+    fast = load_model("deit_tiny_patch16_224", "random:0", kernels="auto")
     x, y = torch.rand(batch, 3, 224, 224), torch.arange(batch)
     images = [str(number) for number in range(batch)]
 
-    def own() -> None:
-        attacked = AttackBatch(model, x, y, images=images, keep_graph=True)
+    def own(chosen: Classifier) -> None:
+        attacked = AttackBatch(chosen, x, y, images=images, keep_graph=True)
         attacked.logits.argmax(1)
         list(ATTACKS["fgsm"].sweep(attacked, BUDGETS, threat=PIXEL, settings={}))
 
@@ -42,16 +47,23 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
         for eps in BUDGETS:
             torchattacks.FGSM(model, eps=float(eps))(x, y)
 
-    return {"6 x torchattacks.FGSM": six_calls, "fgsm sweep of 6, and clean": own}
+    name = "sweep of 6 budgets, and clean"
+    return {
+        name: partial(own, model),
+        f"{name}, --kernels auto ({fast.record.details['kernels']})": partial(own, fast),
+        LIBRARY: six_calls,
+    }
 
 
-def main() -> None:
-    """Measure and print the table."""
-    asked = arguments(__doc__, batch=8, rounds=5)
-    print(f"DeiT-tiny, batch {asked.batch}, {torch.get_num_threads()} threads")
-    seconds = alternate(ways(asked.batch), asked.rounds)
-    print(ratio_table(seconds, "6 x torchattacks.FGSM", images=asked.batch))
+def measure(*, batch: int = 8, rounds: int = 5) -> Iterator[Table]:
+    """One table."""
+    seconds = alternate(ways(batch), rounds)
+    about = (
+        f"DeiT-tiny, FGSM at 1 to 6 over 255, batch {batch}, {threads()}, median of {rounds}. "
+        "One gradient serves all budgets, and the clean logits are from its own forward pass."
+    )
+    yield ratio_table("FGSM over budgets", seconds, (LIBRARY,), images=batch, about=about)
 
 
 if __name__ == "__main__":
-    main()
+    show(measure(**arguments(__doc__, batch=8, rounds=5)))

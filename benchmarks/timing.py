@@ -2,32 +2,63 @@
 
 import argparse
 import statistics
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 
 import torch
 
+from benchmarks.table import Table
 from robustbench_twicing.timing import median_ratio
 
 
-def arguments(about: str | None, *, batch: int, rounds: int) -> argparse.Namespace:
-    """--batch, --rounds and --threads (set at once), with these defaults."""
+def arguments(about: str | None, **defaults: int) -> dict[str, int]:
+    """One option for each default, like ``--rounds 5``, and --threads, which is set at once.
+
+    The warnings of other libraries are silenced with it: they are not what is measured.
+    """
     parser = argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--batch", type=int, default=batch, help="images a batch")
-    parser.add_argument("--rounds", type=int, default=rounds, help="measurements of each way")
+    for name, value in defaults.items():
+        parser.add_argument(f"--{name}", type=int, default=value, help=f"default {value}")
     parser.add_argument("--threads", type=int, help="CPU threads")
-    asked = parser.parse_args()
-    if asked.threads:
-        torch.set_num_threads(asked.threads)
+    asked = vars(parser.parse_args())
+    set_up(asked.pop("threads"))
     return asked
 
 
-def ratio_table(seconds: Mapping[str, list[float]], floor: str, *, images: int) -> str:
-    """Lines of name, median milliseconds per image, and `median_ratio` to ``floor``."""
-    lines = [f"{'way':44} {'ms/image':>9} {'ratio':>6}"]
+def set_up(threads: int | None) -> None:
+    """Set the CPU threads, where they are given, and silence the other libraries."""
+    if threads:
+        torch.set_num_threads(threads)
+    warnings.filterwarnings("ignore", module="foolbox|eagerpy|torchattacks|cleverhans")
+
+
+def threads() -> str:
+    """As in "1 thread"."""
+    count = torch.get_num_threads()
+    return f"{count} thread{'s' * (count != 1)}"
+
+
+def ratio_table(
+    title: str,
+    seconds: Mapping[str, list[float]],
+    floors: Sequence[str],
+    *,
+    images: int,
+    about: str = "",
+) -> Table:
+    """Milliseconds per image, median over rounds, and `median_ratio` to each of some ways.
+
+    Args:
+        title: heading.
+        seconds: way to its times, from `alternate`.
+        floors: ways that the others are compared with, a column each.
+        images: that one measurement handles.
+        about: what was measured.
+    """
+    rows = []
     for name, taken in seconds.items():
-        ratio = median_ratio(taken, seconds[floor])
-        milliseconds = 1000 * statistics.median(taken) / images
-        lines.append(f"{name:44} {milliseconds:9.1f} {ratio:6.3f}")
-    return "\n".join(lines)
+        ratios = [f"{median_ratio(taken, seconds[floor]):.3f}" for floor in floors]
+        rows.append([name, f"{1000 * statistics.median(taken) / images:.1f}", *ratios])
+    return Table(title, ["way", "ms/image", *(f"ratio to {each}" for each in floors)], rows, about)

@@ -1,25 +1,30 @@
 """Time of corrupting images in one thread and in worker processes, in alternation.
 
-usage: OMP_NUM_THREADS=1 python -m benchmarks.workers_time [--workers 2 4] [--rounds 3]
+    python benchmarks/workers_time.py [--workers 2] [--rounds 2] [--threads N]
 
-The 20 sample photographs, four times over, under all corruptions but frost at severity 3, as `eval`
+The 20 sample photographs, twice over, under all corruptions but frost at severity 3, as `eval`
 makes them. Processes are started within the time, but what their server imports is not: it is paid
 once, before the first round that counts.
 """
 
-import argparse
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from functools import partial
-from statistics import median
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks.corruptions import CORRUPTIONS, GeneratedImages
+from benchmarks.table import Table, show
+from benchmarks.timing import arguments, ratio_table
 from robustbench_twicing.batches import load_batches
 from robustbench_twicing.data import open_dataset
 from robustbench_twicing.making import Maker
 from robustbench_twicing.preprocessing import Preprocessing
 from robustbench_twicing.timing import alternate
 
-BATCH, TIMES = 20, 4
+BATCH, TIMES = 20, 2
+FLOOR = "1 thread"
 
 
 def corrupt_all(maker: Maker, workers: int) -> int:
@@ -28,25 +33,21 @@ def corrupt_all(maker: Maker, workers: int) -> int:
     return sum(len(batch.indices) for batch in batches)
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--workers", type=int, nargs="+", default=[2, 4])
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+def measure(*, workers: int = 2, rounds: int = 2) -> Iterator[Table]:
+    """One table."""
     sources = [GeneratedImages(name, 3) for name in CORRUPTIONS if name != "frost"]
     maker = Maker(
         open_dataset("samples:imagenet"), Preprocessing(crop=224, resize=256), sources, keep=BATCH
     )
     ways: dict[str, Callable[[], object]] = {
-        str(workers): partial(corrupt_all, maker, workers) for workers in (1, *options.workers)
+        FLOOR: partial(corrupt_all, maker, 1),
+        f"{workers} processes": partial(corrupt_all, maker, workers),
     }
-    taken = {name: median(seconds) for name, seconds in alternate(ways, options.rounds).items()}
-    images = corrupt_all(maker, 1)
-    print(f"{'workers':>8} {'ms/image':>9} {'faster':>7}")
-    for name, seconds in taken.items():
-        print(f"{name:>8} {1000 * seconds / images:9.1f} {taken['1'] / seconds:6.2f}x")
+    seconds = alternate(ways, rounds)
+    images = TIMES * BATCH * (1 + len(sources))
+    about = f"{images} images, clean and under 18 corruptions at severity 3, median of {rounds}."
+    yield ratio_table("Workers", seconds, (FLOOR,), images=images, about=about)
 
 
 if __name__ == "__main__":
-    main()
+    show(measure(**arguments(__doc__, workers=2, rounds=2)))

@@ -175,7 +175,12 @@ def _assemble(job: _Job, images: Sequence[Made], crop: int) -> LoadedBatch:
 
 def to_tensor(pixels: NDArray[np.uint8], device: torch.device) -> Tensor:
     """uint8 (N, H, W, 3) to float32 pixels (N, 3, H, W) in [0, 1]."""
-    return torch.from_numpy(pixels).to(device).permute(0, 3, 1, 2).contiguous().float() / 255
+    bytes_ = torch.from_numpy(pixels)
+    if device.type == "cuda":
+        # From pinned memory the copy runs beside what the GPU still computes; torch keeps the
+        # pinned memory until the copy is done.
+        bytes_ = bytes_.pin_memory().to(device, non_blocking=True)
+    return bytes_.to(device).permute(0, 3, 1, 2).contiguous().float() / 255
 
 
 def pixels_hash(pixels: NDArray[np.uint8]) -> str:

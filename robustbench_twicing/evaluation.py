@@ -18,6 +18,7 @@ from .environment import is_out_of_memory
 from .errors import BrokenAttackError, UserError
 from .halving import in_pieces_that_fit
 from .making import place_of
+from .precision import full_fp32
 from .progress import Report, Step
 from .readouts import is_counted, kept_logits, read_out
 from .records import AdversarialStore, Part
@@ -86,7 +87,7 @@ def evaluate_part(
     """
     work = _Work(subject, conditions, device, CostMeter())
     fit = partial(in_pieces_that_fit, label=subject.label, device=device)
-    with work.meter.watch(subject.classifier):
+    with full_fp32(device), work.meter.watch(subject.classifier):
         pieces = fit(loaded.clean, partial(_clean_and_attacked, work))
         halved = len(pieces) > 1
         known = {row["index"]: row for piece in pieces for row in piece.known}

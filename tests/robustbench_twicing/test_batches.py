@@ -138,3 +138,25 @@ def test_pixels_are_told_apart_by_their_hash() -> None:
 def test_a_part_of_a_data_set_of_one_image() -> None:
     one = dataset(np.zeros((1, 8, 8, 3), np.uint8), [0])
     assert load(one, [0], 32)[0].indices == (0,)
+
+
+def test_a_copy_to_a_gpu_is_from_pinned_memory_and_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done: list[object] = []
+
+    def pin(tensor: torch.Tensor) -> torch.Tensor:
+        done.append("pinned")
+        return tensor
+
+    def to(tensor: torch.Tensor, device: torch.device, **options: Any) -> torch.Tensor:
+        done.append((device.type, options))
+        return tensor
+
+    pixels = np.arange(2 * 4 * 5 * 3, dtype=np.uint8).reshape(2, 4, 5, 3)
+    wanted = to_tensor(pixels, torch.device("cpu"))
+    monkeypatch.setattr(torch.Tensor, "pin_memory", pin)
+    monkeypatch.setattr(torch.Tensor, "to", to)
+    found = to_tensor(pixels, torch.device("cuda"))
+    assert done[:2] == ["pinned", ("cuda", {"non_blocking": True})]
+    assert torch.equal(found, wanted)

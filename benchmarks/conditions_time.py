@@ -1,0 +1,118 @@
+"""What one image costs under each condition of the suite.
+
+    python benchmarks/conditions_time.py [--images 4] [--rounds 2] [--threads N]
+
+DeiT-tiny at 224 px with random weights on sample photographs. Attacks are timed as `eval` charges
+them to a condition: the attack, its check, and two passes that score it. A corruption is the time
+to make the image, JPEG included, and one pass. SPSA is timed for one of its steps.
+"""
+
+import sys
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from attacks import ATTACKS
+from attacks.corruptions import CORRUPTIONS, GeneratedImages
+from benchmarks.table import Table, show
+from benchmarks.timing import arguments, threads
+from reports import results
+from robustbench_twicing import load_model
+from robustbench_twicing.classifier import Classifier
+from robustbench_twicing.conditions import clean
+from robustbench_twicing.data import Dataset, open_dataset
+from robustbench_twicing.data.limit import limit_dataset
+from robustbench_twicing.making import Maker, Wanted
+from robustbench_twicing.runner import Options, evaluate_models
+from robustbench_twicing.tasks import make_task
+from robustbench_twicing.timing import alternate
+
+BUDGET, SEVERITY = Fraction(1, 255), 3
+
+
+class Charged(NamedTuple):
+    """Of one image under one condition: milliseconds, and passes through the network."""
+
+    milliseconds: float
+    forward: float
+    backward: float
+
+
+def measure(*, images: int = 4, rounds: int = 2) -> Iterator[Table]:
+    """One table for attacks, one for corruptions."""
+    model = load_model("deit_tiny_patch16_224", "random:0", kernels="auto")
+    data = limit_dataset(open_dataset("samples:imagenet"), images)
+    charged = [attacked(model, data) for _ in range(rounds)]
+    found = {
+        name: Charged(median(each[name].milliseconds for each in charged), *first[1:])
+        for name, first in charged[0].items()
+    }
+    steps = ATTACKS["spsa"].settings["steps"]
+    rows = [
+        [name, f"{each.milliseconds:.0f}", f"{each.forward:g}", f"{each.backward:g}"]
+        for name, each in found.items()
+    ]
+    kernels = model.record.details["kernels"]
+    about = (
+        f"DeiT-tiny, {images} images in one batch, {threads()}, kernels {kernels}, median of "
+        f"{rounds}; scoring included. SPSA: one of its {steps} steps."
+    )
+    yield Table("Attacks", ["condition", "ms/image", "forward", "backward"], rows, about)
+    yield corrupted(data, found["clean"].milliseconds, rounds)
+
+
+def attacked(model: Classifier, data: Dataset) -> dict[str, Charged]:
+    """The clean pass and one budget of every attack, as a run charges them."""
+    names = ("fgsm", "pgd", "spsa")
+    conditions = [ATTACKS[name].condition(BUDGET, overrides=_short(name)) for name in names]
+    with TemporaryDirectory() as folder:
+        run = evaluate_models(
+            {"deit": model},
+            [make_task(data, [clean(), *conditions])],
+            out=Path(folder) / "run",
+            options=Options(batch_size=len(data), device="cpu"),
+        )
+        rows = results(run.folder).to_dict("records")
+    count = len(data)
+    return {
+        str(row["condition"]): Charged(
+            1000 * row["seconds"] / count, row["n_forward"] / count, row["n_backward"] / count
+        )
+        for row in rows
+    }
+
+
+def _short(name: str) -> dict[str, int]:
+    return {"steps": 1} if name == "spsa" else {}
+
+
+def corrupted(data: Dataset, clean_pass: float, rounds: int) -> Table:
+    """Making the images, and the pass that scores them."""
+    names = [name for name in CORRUPTIONS if name != "frost"]
+    sources = [GeneratedImages(name, SEVERITY) for name in names]
+    model = load_model("deit_tiny_patch16_224", "random:0")
+    maker = Maker(data, model.preprocessing, sources, keep=len(data))
+    ways = {
+        name: lambda position=position: maker.make(Wanted(position, range(len(data))))
+        for position, name in enumerate(names)
+    }
+    seconds = alternate(ways, rounds)
+    rows = []
+    for name, taken in seconds.items():
+        making = 1000 * median(taken) / len(data)
+        rows.append(
+            [f"imagenet-c/{name}/{SEVERITY}", f"{making + clean_pass:.0f}", f"{making:.1f}"]
+        )
+    about = (
+        "The same model and images. Frost is left out: its photographs are a package of its own."
+    )
+    return Table("Corrupted images", ["condition", "ms/image", "of which making"], rows, about)
+
+
+if __name__ == "__main__":
+    show(measure(**arguments(__doc__, images=4, rounds=2)))
