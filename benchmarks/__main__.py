@@ -22,7 +22,7 @@ from robustbench_twicing.records.atomic import write_atomically
 BENCHMARKS = (
     *("pgd_time", "sweep_time", "spsa_time"),
     *("kernels_time", "attention_time", "model_time"),
-    *("corruption_speed", "workers_time", "processes_time"),
+    *("corruption_speed", "cache_time", "workers_time", "processes_time"),
     *("conditions_time", "report_speed"),
 )
 INTRODUCTION = """\

@@ -6,26 +6,51 @@ Every crop from the cache is compared with the decoded one. 256/224 pixels, bicu
 """
 
 import argparse
-import statistics
 import sys
 import tempfile
-import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.table import Table, show
 from robustbench_twicing.data import Dataset, open_dataset
 from robustbench_twicing.data.crop_cache import cache_crops
 from robustbench_twicing.preprocessing import Preprocessing
+from robustbench_twicing.timing import alternate, median_ratio
 
 PREPROCESSING = Preprocessing(crop=224, resize=256)
+FILES, CACHE = "files", "warm cache"
 
 
-def read(data: Dataset) -> tuple[float, list[bytes]]:
-    """Seconds to read every image, and what was read."""
-    began = time.perf_counter()
-    crops = [data.pixels(index, PREPROCESSING) for index in range(len(data))]
-    return time.perf_counter() - began, [crop.tobytes() for crop in crops]
+def read(data: Dataset) -> list[bytes]:
+    """Every image."""
+    return [data.pixels(index, PREPROCESSING).tobytes() for index in range(len(data))]
+
+
+def measure(*, data: str = "samples:imagenet", rounds: int = 9) -> Iterator[Table]:
+    """One table."""
+    files = open_dataset(data)
+    with tempfile.TemporaryDirectory() as folder:
+        cached = cache_crops(files, Path(folder))
+        equal = read(cached) == read(files)  # fills the cache, too
+        equal &= read(cached) == read(files)
+        ways: dict[str, Callable[[], object]] = {
+            FILES: partial(read, files),
+            CACHE: partial(read, cached),
+        }
+        seconds = alternate(ways, rounds)
+    rows = []
+    for name, taken in seconds.items():
+        faster = median_ratio(seconds[FILES], taken)
+        rows.append([name, f"{len(files) / median(taken):.0f}", f"{faster:.1f}"])
+    about = (
+        f"{len(files)} images of {files.name}, decoded, resized to 256 and cropped to 224; median "
+        f"of {rounds}. Bitwise equal: {'yes' if equal else 'NO'}."
+    )
+    yield Table("Decoding and its cache", ["from", "images/s", "times as fast"], rows, about)
 
 
 def main() -> None:
@@ -35,24 +60,7 @@ def main() -> None:
     )
     parser.add_argument("--data", default="samples:imagenet", help="folder or name of a data set")
     parser.add_argument("--rounds", type=int, default=9, help="measurements of each way")
-    asked = parser.parse_args()
-    files = open_dataset(asked.data)
-    with tempfile.TemporaryDirectory() as folder:
-        cached = cache_crops(files, Path(folder))
-        read(cached)
-        seconds: dict[str, list[float]] = {"files": [], "warm cache": []}
-        equal = True
-        for _ in range(asked.rounds):
-            pairs = [read(data) for data in (files, cached)]
-            equal &= pairs[0][1] == pairs[1][1]
-            for name, (taken, _crops) in zip(seconds, pairs, strict=True):
-                seconds[name].append(taken)
-    medians = {name: statistics.median(taken) for name, taken in seconds.items()}
-    print(f"{len(files)} images of {files.name}")
-    for name, taken in medians.items():
-        faster = medians["files"] / taken
-        print(f"{name:12} {len(files) / taken:10.0f} images/s {faster:8.1f} x")
-    print(f"bitwise equal: {'yes' if equal else 'NO'}")
+    show(measure(**vars(parser.parse_args())))
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from robustbench_twicing.conditions import clean
 from robustbench_twicing.data import open_dataset
 from robustbench_twicing.data.limit import limit_dataset
 from robustbench_twicing.runner import Options, evaluate_models
+from robustbench_twicing.shares import Share
 from robustbench_twicing.tasks import make_task
 
 PROCESSES = (1, 2)
@@ -37,7 +38,7 @@ PATIENCE_S = 600
 """For another process that never comes to the start."""
 
 
-def work(out: Path, shard: tuple[int, int], images: int, batch: int, start: Barrier) -> None:
+def work(out: Path, share: Share, images: int, batch: int, start: Barrier) -> None:
     """One process: load, wait for the others, compute its parts of the run."""
     torch.set_num_threads(1)
     model = load_model("deit_tiny_patch16_224", "random:0", kernels="auto")
@@ -45,7 +46,7 @@ def work(out: Path, shard: tuple[int, int], images: int, batch: int, start: Barr
     attacked = [ATTACKS[name].condition(BUDGET) for name in ("fgsm", "pgd")]
     tasks = [make_task(data, [clean(), *attacked])]
     start.wait(PATIENCE_S)
-    options = Options(batch_size=batch, device="cpu", shard=shard)
+    options = Options(batch_size=batch, device="cpu", share=share)
     evaluate_models({"deit": model}, tasks, out=out, options=options)
 
 
@@ -55,9 +56,10 @@ def seconds_of(processes: int, images: int, batch: int) -> float:
     start = context.Barrier(processes + 1)
     with TemporaryDirectory() as folder:
         out = Path(folder) / "run"
+        shares = [Share(one + 1, processes) for one in range(processes)]
         running = [
-            context.Process(target=work, args=(out, (one + 1, processes), images, batch, start))
-            for one in range(processes)
+            context.Process(target=work, args=(out, share, images, batch, start))
+            for share in shares
         ]
         for process in running:
             process.start()

@@ -22,12 +22,16 @@ class Table:
 
     def markdown(self) -> str:
         """Heading, explanation, and the rows with their columns lined up."""
+        parts = [f"## {self.title}", self.about, "\n".join(self._lines())]
+        return "\n\n".join(part for part in parts if part) + "\n"
+
+    def _lines(self) -> list[str]:
+        if not self.rows:
+            return []
         lines = [self.columns, *self.rows]
         widths = [max(len(line[at]) for line in lines) for at in range(len(self.columns))]
         rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
-        cells = [_line(each, widths) for each in (self.columns, rule, *self.rows)]
-        parts = [f"## {self.title}", self.about, "\n".join(cells) if self.rows else ""]
-        return "\n\n".join(part for part in parts if part) + "\n"
+        return [_line(each, widths) for each in (self.columns, rule, *self.rows)]
 
 
 def show(tables: Iterable[Table]) -> None:
