@@ -1,9 +1,9 @@
 """The table a person reads on the terminal."""
 
+from typing import Any
+
 import pandas as pd
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from robustbench_twicing.imagenet_c import PREFIX
 
@@ -12,6 +12,8 @@ from .corruption_error import Baseline
 from .corruption_scores import corruption_scores
 from .merging import Runs
 from .notes import common_flags, flags_of, notes
+from .tables.as_console import print_notes, print_slots, print_title
+from .tables.layout import Slot
 
 SCORED = ("top-1 %", "95 % range", "top-5 %", "robust %", "change/255")
 
@@ -33,54 +35,53 @@ def print_results(
     for (label, dataset), rows in subjects:
         for protocol, section in rows.groupby("protocol", sort=False):
             images = f"{section['n_images'].max()} images"
-            console.print(_section(f"{label} on {dataset}, {images}, protocol {protocol}", section))
+            _print_section(f"{label} on {dataset}, {images}, protocol {protocol}", section, console)
         if rows["protocol"].nunique() > 1:
-            console.print(_side_by_side(f"{label}: the protocols side by side, top-1 %", rows))
+            title = f"{label} on {dataset}: the protocols side by side, top-1 %"
+            _print_side_by_side(title, rows, console)
     print_corruptions(table, corruption_scores(table, baseline=baseline), console)
-    for sentence in notes(runs, table):
-        console.print(f"- {sentence}", markup=False, highlight=False)
+    print_notes(notes(runs, table), console)
 
 
-def _section(title: str, rows: pd.DataFrame) -> Table:
-    table = Table(title=escape(title), title_justify="left")
-    table.add_column("condition", overflow="fold")  # long names lose no letter
-    for name in SCORED:
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("!", no_wrap=True)
-    common = common_flags(rows)
-    for _, row in rows.iterrows():
-        marks = "!" * len(flags_of(row["flags"]) - common)
-        if row["status"] != "ok":
-            images = f"{row['n_images']} images"
-            table.add_row(escape(row["condition"]), str(row["status"]), images, "", "", "", marks)
-            continue
-        few = row["n_images"] < rows["n_images"].max()
-        table.add_row(
-            escape(row["condition"] + (f" ({row['n_images']} images)" if few else "")),
-            f"{row['top1']:.2f}",
-            f"{row['top1_ci_low']:.1f}-{row['top1_ci_high']:.1f}",
-            f"{row['top5']:.2f}",
-            f"{row['robust_top1']:.2f}",
-            "" if pd.isna(row["linf_255_max"]) else f"{row['linf_255_max']:.3g}",
-            marks,
-        )
-    return table
+def _print_section(title: str, section: pd.DataFrame, console: Console) -> None:
+    common, most = common_flags(section), section["n_images"].max()
+    rows = [_cells(row, common, most) for _, row in section.iterrows()]
+    name, *columns = (
+        Slot(head, [row[place] for row in rows], is_name=not place)
+        for place, head in enumerate(("condition", *SCORED, "!"))
+    )
+    print_title(title, console, style="italic")
+    print_slots([name], columns, console)
 
 
-def _side_by_side(title: str, rows: pd.DataFrame) -> Table:
+def _cells(row: "pd.Series[Any]", common: set[str], most: int) -> list[str]:
+    """Condition, the columns `SCORED`, and a mark for each flag that not all rows have."""
+    marks = "!" * len(flags_of(row["flags"]) - common)
+    if row["status"] != "ok":
+        return [row["condition"], row["status"], f"{row['n_images']} images", "", "", "", marks]
+    few = f" ({row['n_images']} images)" if row["n_images"] < most else ""
+    return [
+        f"{row['condition']}{few}",
+        f"{row['top1']:.2f}",
+        f"{row['top1_ci_low']:.1f}-{row['top1_ci_high']:.1f}",
+        f"{row['top5']:.2f}",
+        f"{row['robust_top1']:.2f}",
+        "" if pd.isna(row["linf_255_max"]) else f"{row['linf_255_max']:.3g}",
+        marks,
+    ]
+
+
+def _print_side_by_side(title: str, rows: pd.DataFrame, console: Console) -> None:
     """One row per condition id, one column per protocol; the pixels a budget allows beside it."""
-    protocols = list(rows["protocol"].unique())
-    table = Table(title=escape(title), title_justify="left")
-    table.add_column("condition", no_wrap=True)
-    for protocol in protocols:
-        table.add_column(protocol, justify="right")
-        table.add_column("allows/255", justify="right")
-    for condition, same in rows.groupby("condition", sort=False):
-        cells = [escape(str(condition))]
-        for protocol in protocols:
-            found = same[same["protocol"] == protocol]
-            scored = found[found["status"] == "ok"]
-            cells.append(f"{scored['top1'].iloc[0]:.2f}" if len(scored) else "")
-            cells.append(f"{found['eps_pixel_255_max'].iloc[0]:.3g}" if len(found) else "")
-        table.add_row(*cells)
-    return table
+    conditions = list(dict.fromkeys(rows["condition"]))
+    columns = []
+    for protocol, own in rows.groupby("protocol", sort=False):
+        by_id = own.drop_duplicates("condition").set_index("condition").reindex(conditions)
+        scored = by_id["top1"].where(by_id["status"] == "ok").astype(float)
+        allowed = by_id["eps_pixel_255_max"].astype(float)
+        columns += [
+            Slot(str(protocol), list(scored.map("{:.2f}".format, na_action="ignore").fillna(""))),
+            Slot("allows/255", list(allowed.map("{:.3g}".format, na_action="ignore").fillna(""))),
+        ]
+    print_title(title, console, style="italic")
+    print_slots([Slot("condition", conditions, is_name=True)], columns, console)

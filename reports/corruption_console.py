@@ -6,12 +6,14 @@ from typing import Any
 
 import pandas as pd
 from rich.console import Console
-from rich.table import Table
 
 from robustbench_twicing.imagenet_c import EXTRA, SEVERITIES
 
+from .corruption_error import SIZE
 from .corruption_rows import corruption_rows
-from .corruption_scores import GROUP, INCOMPLETE
+from .corruption_scores import GROUP, INCOMPLETE, size_of
+from .tables.as_console import print_slots, print_title
+from .tables.layout import Slot
 
 MOST_MISSING = 4
 """Corruptions that one line names."""
@@ -33,32 +35,31 @@ def print_corruptions(results: pd.DataFrame, scores: pd.DataFrame, console: Cons
         label, dataset, protocol, source = map(str, group[GROUP].iloc[0])
         found = numbers[key]
         images = f"{group['n_images'].max()} images"
-        title = f"{label} on {dataset}, {images}, {source}, protocol {protocol}: top-1 error %"
-        console.print(title, style="italic", markup=False, highlight=False)
-        console.print(_table(group, found))
+        size = size_of(group)
+        made = source if size == SIZE else f"{source} at {size} (not ImageNet-C)"
+        title = f"{label} on {dataset}, {images}, {made}, protocol {protocol}: top-1 error %"
+        print_title(title, console, style="italic")
+        _print_table(group, found, console)
         for line in _lines(found, source):
             console.print(line, markup=False, highlight=False)
 
 
-def _table(rows: pd.DataFrame, scores: pd.DataFrame) -> Table:
+def _print_table(rows: pd.DataFrame, scores: pd.DataFrame, console: Console) -> None:
     """One row per corruption; the extra ones, which are not part of mCE, below a line."""
-    table = Table()
-    table.add_column("corruption", no_wrap=True)
-    for name in (*map(str, SEVERITIES), "mean", "CE %"):
-        table.add_column(name, justify="right", no_wrap=True)
     names = list(rows["corruption"].unique())
     main = [name for name in names if name not in EXTRA]
-    for name in [*main, *(name for name in names if name in EXTRA)]:
-        own = rows[rows["corruption"] == name]
-        cells = {row["severity"]: _cell(row) for row in own.to_dict("records")}
-        numbers = scores[scores["corruption"] == name].set_index("number")["percent"]
-        table.add_row(
-            name,
-            *(cells.get(severity, "") for severity in SEVERITIES),
-            *(_percent(numbers[number]) for number in ("mean error", "CE")),
-            end_section=name in main[-1:],
-        )
-    return table
+    ordered = [*main, *(name for name in names if name in EXTRA)]
+    cells = {(row["corruption"], row["severity"]): _cell(row) for row in rows.to_dict("records")}
+    numbers = scores.set_index(["number", "corruption"])["percent"]
+    columns = [
+        Slot(str(severity), [cells.get((name, severity), "") for name in ordered])
+        for severity in SEVERITIES
+    ] + [
+        Slot(head, [_percent(numbers[number, name]) for name in ordered])
+        for head, number in (("mean", "mean error"), ("CE %", "CE"))
+    ]
+    ends = [len(main) - 1] if 0 < len(main) < len(ordered) else []
+    print_slots([Slot("corruption", ordered, is_name=True)], columns, console, ends=ends)
 
 
 def _cell(row: Mapping[Hashable, Any]) -> str:

@@ -1,6 +1,5 @@
 """Names as text in a picture: whole, in lines, without markup, in letters that the fonts have."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -8,6 +7,8 @@ from importlib.resources import as_file, files
 
 from matplotlib import rc_context
 from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
+
+from ..wrapping import wrapped
 
 FONTS = (
     "DejaVu Sans",
@@ -42,7 +43,7 @@ def lettering(text: str, width: int = 40) -> str:
     shown = "".join(_letter(each) for each in " ".join(text.split())) or "(no name)"
     if shown.startswith("_"):
         shown = f" {shown}"  # matplotlib leaves names that start with _ out of legends
-    lines = _wrapped(shown, width)
+    lines = wrapped(shown, width)
     if len(lines) > MOST_LINES:
         half = MOST_LINES // 2
         lines = [*lines[:half], "…", *lines[1 - half :]]
@@ -65,13 +66,3 @@ def _letter(letter: str) -> str:
 def _has(font: str, letter: str) -> bool:
     path = findfont(FontProperties(family=font))
     return get_font(path).get_char_index(ord(letter)) != 0
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of at most ``width`` characters, broken after a space or punctuation if possible."""
-    lines = [""]
-    for piece in re.findall(rf"[^ _/.,#@=-]{{0,{width}}}[ _/.,#@=-]?", text):
-        if len(lines[-1] + piece.rstrip()) > width:
-            lines.append("")
-        lines[-1] += piece
-    return [line.rstrip() for line in lines if line.strip()]

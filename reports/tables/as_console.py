@@ -1,44 +1,81 @@
 """Tables on a terminal: wide ones are cut into pieces that fit, never their numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from rich.cells import cell_len
+from pandas.api.types import is_numeric_dtype
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
+from ..wrapping import wrapped
+from .layout import Slot, arrange
 from .sheet import Sheet
 
-MARKED = {"best": "[bold]{}[/bold]", "second": "[underline]{}[/underline]", "": "{}"}
-PADDING = 3
-"""A border and a space on each side of a column's text."""
-LEAST_STUB = 12
-"""Characters to which a row's name may be folded."""
-WIDEST_WORDS = 28
-"""Characters to which a column of words may be folded."""
+STYLES = {"best": "bold", "second": "underline"}
 
 
 def print_sheet(sheet: Sheet, console: Console, *, notes: bool = True) -> None:
     """Print a table, in pieces below each other where it is wider than the console."""
-    console.print(sheet.title, style="bold", markup=False, highlight=False)
+    print_title(sheet.title, console, style="bold")
     if sheet.place:
-        console.print(sheet.place, markup=False, highlight=False)
-    for columns in _pieces(sheet, console.width):
-        table = Table()
-        for name in sheet.stub:
-            table.add_column(escape(name), overflow="fold")
-        tight = _is_tight(sheet, columns, console.width)
-        for column in columns:
-            table.add_column(
-                _heading(sheet, column),
-                justify="left" if sheet.columns[column].digits is None else "right",
-                overflow="fold",
-                width=_width(sheet, column) if tight else None,
-            )
-        _add_rows(table, sheet, columns)
-        console.print(table)
+        print_title(sheet.place, console)
+    groups, last = sheet.group_of, len(sheet.frame) - 1
+    print_slots(
+        [
+            Slot(name, [row[level] for row in sheet.row_names], is_name=True)
+            for level, name in enumerate(sheet.stub)
+        ],
+        [_slot(sheet, column) for column in range(len(sheet.columns))],
+        console,
+        styles={place: STYLES[kind] for place, kind in sheet.marks.items()},
+        ends=[row for row in range(last) if groups[row] != groups[row + 1]],
+    )
     if notes:
         print_notes(sheet.notes, console)
+
+
+def print_slots(
+    stub: Sequence[Slot],
+    columns: Sequence[Slot],
+    console: Console,
+    *,
+    styles: Mapping[tuple[int, int], str] | None = None,
+    ends: Collection[int] = (),
+) -> None:
+    """Print rows and columns, in pieces where they are wider than the console.
+
+    Args:
+        stub: the columns that name the rows.
+        columns: the others.
+        console: where to.
+        styles: of cells, by row and column.
+        ends: rows below which there is a line.
+    """
+    for piece in arrange(stub, columns, console.width):
+        table = Table()
+        slots = [*stub, *(columns[position] for position in piece.columns)]
+        widths = [*piece.stub, *piece.widths]
+        for slot, width in zip(slots, widths, strict=True):
+            table.add_column(
+                _folded(slot.head, width),
+                width=width,
+                justify="left" if slot.is_name else "right",
+                no_wrap=True,
+            )
+        for row in range(len(slots[0].texts)):
+            looks = [""] * len(stub) + [(styles or {}).get((row, c), "") for c in piece.columns]
+            cells = [
+                _folded(slot.texts[row], width, style)
+                for slot, width, style in zip(slots, widths, looks, strict=True)
+            ]
+            table.add_row(*cells, end_section=row in ends)
+        console.print(table)
+
+
+def print_title(title: str, console: Console, *, style: str = "") -> None:
+    """Print a line above a table, in several where it is wider than the console."""
+    for line in wrapped(" ".join(title.split()), console.width):
+        console.print(line, style=style, markup=False, highlight=False)
 
 
 def print_notes(notes: Sequence[str], console: Console) -> None:
@@ -47,67 +84,14 @@ def print_notes(notes: Sequence[str], console: Console) -> None:
         console.print(f"- {note}", markup=False, highlight=False)
 
 
-def _add_rows(table: Table, sheet: Sheet, columns: Sequence[int]) -> None:
-    for position, names in enumerate(sheet.row_names):
-        cells = [
-            MARKED[sheet.marks.get((position, column), "")].format(
-                escape(sheet.cell(position, column))
-            )
-            for column in columns
-        ]
-        last = position + 1 == len(sheet.frame)
-        ends = not last and sheet.group_of[position + 1] != sheet.group_of[position]
-        table.add_row(*(escape(name) for name in names), *cells, end_section=ends)
+def _folded(text: str, width: int, style: str = "") -> Text:
+    lines = [part for line in text.split("\n") for part in wrapped(" ".join(line.split()), width)]
+    return Text("\n".join(lines), style=style)
 
 
-def _heading(sheet: Sheet, column: int) -> str:
+def _slot(sheet: Sheet, column: int) -> Slot:
     found = sheet.columns[column]
-    return escape(f"{found.head}\n{found.name}" if found.head else found.name)
-
-
-def _texts(sheet: Sheet, column: int) -> list[str]:
-    return [sheet.cell(row, column) for row in range(len(sheet.frame))]
-
-
-def _width(sheet: Sheet, column: int) -> int:
-    """What a column needs: its longest number, and the words of its head that are short."""
-    found = sheet.columns[column]
-    texts = _texts(sheet, column)
-    if found.digits is None:
-        texts = [word for text in texts for word in text.split()]
-    words = [word for word in f"{found.head} {found.name}".split() if len(word) <= LEAST_STUB]
-    widest = max(map(cell_len, [*texts, *words]), default=1)
-    return min(widest, WIDEST_WORDS) if found.digits is None else widest
-
-
-def _stub_width(sheet: Sheet, most: int) -> int:
-    """Characters of the rows' names with their borders, names folded at ``most``."""
-    names = [[row[level] for row in sheet.row_names] for level in range(len(sheet.stub))]
-    return sum(
-        min(most, max(map(cell_len, [name, *level]))) + PADDING
-        for name, level in zip(sheet.stub, names, strict=True)
-    )
-
-
-def _is_tight(sheet: Sheet, columns: Sequence[int], width: int) -> bool:
-    """Whether heads or names must be folded."""
-    natural = [
-        max(map(cell_len, [*_heading(sheet, column).splitlines(), *_texts(sheet, column)]))
-        for column in columns
-    ]
-    return _stub_width(sheet, width) + sum(natural) + PADDING * len(natural) + 1 > width
-
-
-def _pieces(sheet: Sheet, width: int) -> list[list[int]]:
-    """Columns that fit beside the rows' names, at least one a piece."""
-    room = width - _stub_width(sheet, LEAST_STUB) - 1
-    pieces: list[list[int]] = [[]]
-    left = room
-    for column in range(len(sheet.columns)):
-        need = _width(sheet, column) + PADDING
-        if pieces[-1] and left < need:
-            pieces.append([])
-            left = room
-        pieces[-1].append(column)
-        left -= need
-    return pieces
+    head = f"{found.head}\n{found.name}" if found.head else found.name
+    texts = [sheet.cell(row, column) for row in range(len(sheet.frame))]
+    is_name = found.digits is None and not is_numeric_dtype(sheet.frame.iloc[:, column])
+    return Slot(head, texts, is_name=is_name)

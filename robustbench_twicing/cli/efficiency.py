@@ -9,7 +9,7 @@ import typer
 from ..errors import UserError
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console as RichConsole
 
     from ..efficiency import Efficiency
 
@@ -58,7 +58,7 @@ def run(
         load_models(options), batch_size=batch_size, rounds=rounds, device=where
     )
     console = Console()
-    console.print(_table(found))
+    _print(found, console)
     console.print(_basis(found[0], rounds), soft_wrap=True, highlight=False, markup=False)
     if out is not None:
         _write(found, out)
@@ -72,26 +72,20 @@ def _with_weights(asked: str) -> str:
     return asked if "=" in asked or is_user_code(asked) else f"{asked}=random:0"
 
 
-def _table(found: "Sequence[Efficiency]") -> "Table":
-    from rich.markup import escape
-    from rich.table import Column, Table
+def _print(found: "Sequence[Efficiency]", console: "RichConsole") -> None:
+    from reports.tables.as_console import print_slots
+    from reports.tables.layout import Slot
 
-    names = ("ms/image", "p25-p75", "ratio", "GMACs", "params (M)", "peak MiB")
-    table = Table(
-        Column("model", overflow="fold"),
-        *(Column(name, justify="right", no_wrap=True) for name in names),
-    )
-    for each in found:
-        table.add_row(
-            escape(each.label),
-            f"{each.ms_per_image_median:.3g}",
-            f"{each.ms_p25:.3g}-{each.ms_p75:.3g}",
-            f"{each.ratio:.3f}",
-            f"{each.gmacs:.4g}",
-            f"{each.params_million:.4g}",
-            f"{each.peak_mib:.4g}",
-        )
-    return table
+    texts = {
+        "ms/image": [f"{each.ms_per_image_median:.3g}" for each in found],
+        "p25-p75": [f"{each.ms_p25:.3g}-{each.ms_p75:.3g}" for each in found],
+        "ratio": [f"{each.ratio:.3f}" for each in found],
+        "GMACs": [f"{each.gmacs:.4g}" for each in found],
+        "params (M)": [f"{each.params_million:.4g}" for each in found],
+        "peak MiB": [f"{each.peak_mib:.4g}" for each in found],
+    }
+    names = Slot("model", [each.label for each in found], is_name=True)
+    print_slots([names], [Slot(head, column) for head, column in texts.items()], console)
 
 
 def _basis(first: "Efficiency", rounds: int) -> str:
