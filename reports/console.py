@@ -51,7 +51,8 @@ def _print_section(title: str, section: pd.DataFrame, console: Console) -> None:
         for place, head in enumerate(("condition", *SCORED, "!"))
     )
     print_title(title, console, style="italic")
-    print_slots([name], columns, console)
+    marked = any(columns[-1].texts)
+    print_slots([name], columns if marked else columns[:-1], console)
 
 
 def _cells(row: "pd.Series[Any]", common: set[str], most: int) -> list[str]:
