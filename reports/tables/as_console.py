@@ -2,13 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from pandas.api.types import is_numeric_dtype
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ..wrapping import wrapped
-from .layout import Slot, arrange
+from .layout import Slot, arrange, slots_of
 from .sheet import Sheet
 
 STYLES = {"best": "bold", "second": "underline"}
@@ -21,11 +20,7 @@ def print_sheet(sheet: Sheet, console: Console, *, notes: bool = True) -> None:
         print_title(sheet.place, console)
     groups, last = sheet.group_of, len(sheet.frame) - 1
     print_slots(
-        [
-            Slot(name, [row[level] for row in sheet.row_names], is_name=True)
-            for level, name in enumerate(sheet.stub)
-        ],
-        [_slot(sheet, column) for column in range(len(sheet.columns))],
+        *slots_of(sheet),
         console,
         styles={place: STYLES[kind] for place, kind in sheet.marks.items()},
         ends=[row for row in range(last) if groups[row] != groups[row + 1]],
@@ -87,11 +82,3 @@ def print_notes(notes: Sequence[str], console: Console) -> None:
 def _folded(text: str, width: int, style: str = "") -> Text:
     lines = [part for line in text.split("\n") for part in wrapped(" ".join(line.split()), width)]
     return Text("\n".join(lines), style=style)
-
-
-def _slot(sheet: Sheet, column: int) -> Slot:
-    found = sheet.columns[column]
-    head = f"{found.head}\n{found.name}" if found.head else found.name
-    texts = [sheet.cell(row, column) for row in range(len(sheet.frame))]
-    is_name = found.digits is None and not is_numeric_dtype(sheet.frame.iloc[:, column])
-    return Slot(head, texts, is_name=is_name)

@@ -1,8 +1,12 @@
 """Tables as LaTeX, with the rules of the package booktabs."""
 
-from collections.abc import Iterator
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
 
-from .sheet import Sheet, column_runs
+from ..wrapping import wrapped
+from .layout import PADDING, Piece, arrange, slots_of
+from .sheet import Column, Sheet, column_runs
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -21,63 +25,166 @@ SPECIAL = {
     '"': r"\textquotedbl{}",
 }
 MARKED = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "": "%s"}
+COMFORTABLE, SMALL = 60, 86
+"""Cells, as on a terminal, that a line of LaTeX's articles holds in normal and in small letters."""
+LEAST_NAME = 28
+"""Cells to which names may be folded; a table of folded names reads worse than two tables."""
+MOST_LINES = 38
+"""Lines of a page."""
+LONGEST_WORD = 16
+"""Letters; a longer name may be broken between its words, or there."""
+LINE_END = r" \\ "
+SMALL_PRINT = r"\footnotesize"
+MOST_NOTES = 1500
+"""Letters of notes that stay with their table; more may go over pages."""
+_ACCENTS = "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327\u0328"
+_LATIN = set("ßæœøÆŒØłŁ–—…×±°µ§£©")
+"""What pdflatex can set beside ASCII and letters with these accents."""
 
 
 def as_latex(sheet: Sheet) -> str:
     """A table with title as caption, rules of booktabs, and the notes below in small print.
 
-    Letters outside ASCII are left as they are: pdflatex knows the Latin ones, xelatex and lualatex
-    all that the font has.
+    What is too wide for a page is set in small letters, and in parts below each other where that
+    is not enough; what is too long becomes several tables. pdflatex knows Latin letters; of others
+    it prints the number, and xelatex and lualatex the letter, where the font has it.
     """
     return "\n".join(_lines(sheet)) + "\n"
 
 
 def escape(text: str) -> str:
     """Text in which nothing is a command, on one line."""
-    one_line = " ".join(text.split())
+    one_line = unicodedata.normalize("NFC", " ".join(text.split()))
     # [ after a line's end would be read as its optional argument.
-    return "".join(SPECIAL.get(letter, letter) for letter in one_line).replace("[", "{[}")
+    escaped = "".join(SPECIAL.get(letter, letter) for letter in one_line).replace("[", "{[}")
+    return re.sub(r"[^\x00-\x7f]+", lambda found: _foreign(found[0]), escaped)
+
+
+def _foreign(letters: str) -> str:
+    if all(map(_is_latin, letters)):
+        return letters
+    numbers = " ".join(f"U+{ord(letter):04X}" for letter in letters)
+    return rf"\ifdefined\Umathcode {letters}\else {numbers}\fi{{}}"
+
+
+def _is_latin(letter: str) -> bool:
+    first, *accents = unicodedata.normalize("NFD", letter)
+    with_accent = first.isascii() and all(accent in _ACCENTS for accent in accents)
+    return letter in _LATIN or (with_accent and bool(accents))
 
 
 def _lines(sheet: Sheet) -> Iterator[str]:
-    stub = len(sheet.stub)
     yield r"% needs \usepackage{booktabs} and, for quotation marks, \usepackage[T1]{fontenc}"
-    yield r"\begin{table}"
-    yield r"\centering"
-    yield rf"\caption{{{escape(sheet.title)}. {escape(sheet.place)}.}}"
-    yield rf"\label{{tab:{_label(sheet.name)}}}"
-    yield rf"\begin{{tabular}}{{{'l' * stub}{'r' * len(sheet.columns)}}}"
-    yield r"\toprule"
-    yield from _heads(sheet)
-    yield r"\midrule"
-    for position, names in enumerate(sheet.row_names):
-        if position and sheet.group_of[position] != sheet.group_of[position - 1]:
-            yield r"\midrule"
-        cells = [
-            MARKED[sheet.marks.get((position, column), "")] % escape(sheet.cell(position, column))
-            for column in range(len(sheet.columns))
-        ]
-        yield _row([*(escape(name) for name in names), *cells])
-    yield r"\bottomrule"
-    yield r"\end{tabular}"
+    stub, columns = slots_of(sheet, least_name=LEAST_NAME)
+    wanted = sum(slot.natural + PADDING for slot in (*stub, *columns))
+    pieces = arrange(stub, columns, SMALL)
+    parts = list(_parts(sheet, pieces))
+    outside = sum(map(len, sheet.notes)) > MOST_NOTES
+    for number, rows in enumerate(parts, start=1):
+        yield from (r"\begin{table}", r"\centering")
+        yield from _caption(sheet, number, len(parts))
+        if wanted > COMFORTABLE:
+            yield rf"{SMALL_PRINT}\setlength{{\tabcolsep}}{{3pt}}"
+        for piece in pieces:
+            yield from _tabular(sheet, piece, rows)
+        if number == len(parts) and not outside:
+            yield from _notes(sheet, r"\par\smallskip\parbox{\linewidth}")
+        yield r"\end{table}"
+    if outside:
+        yield from _notes(sheet, r"\par\noindent")
+
+
+def _caption(sheet: Sheet, number: int, parts: int) -> Iterator[str]:
+    part = f" (part {number} of {parts})" if parts > 1 else ""
+    yield rf"\caption{{{_prose(sheet.title)}{part}. {_prose(sheet.place)}.}}"
+    yield rf"\label{{tab:{_label(sheet.name)}{f'-{number}' if part else ''}}}"
+
+
+def _notes(sheet: Sheet, place: str) -> Iterator[str]:
     for note in sheet.notes:
-        yield rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize {escape(note)}}}"
-    yield r"\end{table}"
+        yield rf"{place}{{{SMALL_PRINT} {_prose(note)}\par}}"
 
 
-def _heads(sheet: Sheet) -> Iterator[str]:
-    runs = column_runs(sheet.columns)
-    stub = len(sheet.stub)
+def _prose(text: str) -> str:
+    """Text whose long words may be broken where names are."""
+    return " ".join(
+        r"\hspace{0pt}".join(map(escape, wrapped(word, LONGEST_WORD)))
+        if len(word) > LONGEST_WORD
+        else escape(word)
+        for word in text.split()
+    )
+
+
+def _parts(sheet: Sheet, pieces: Sequence[Piece]) -> Iterator[list[int]]:
+    """Rows that fit on a page together, all pieces below each other."""
+    part: list[int] = []
+    room = MOST_LINES
+    for row, names in enumerate(sheet.row_names):
+        height = sum(
+            max(_height(name, width) for name, width in zip(names, piece.stub, strict=True))
+            for piece in pieces
+        )
+        if part and height > room:
+            yield part
+            part, room = [], MOST_LINES
+        part.append(row)
+        room -= height
+    yield part
+
+
+def _height(text: str, width: int) -> int:
+    return _stacked(text, width).count(LINE_END) + 1
+
+
+def _tabular(sheet: Sheet, piece: Piece, rows: Sequence[int]) -> Iterator[str]:
+    columns = [sheet.columns[position] for position in piece.columns]
+    forms = "".join("r" if column.digits is not None else "l" for column in columns)
+    yield rf"\begin{{tabular}}{{{'l' * len(piece.stub)}{forms}}}"
+    yield r"\toprule"
+    yield from _heads(sheet, columns, piece)
+    yield r"\midrule"
+    for row in rows:
+        if row != rows[0] and sheet.group_of[row] != sheet.group_of[row - 1]:
+            yield r"\midrule"
+        names = zip(sheet.row_names[row], piece.stub, strict=True)
+        cells = [
+            MARKED[sheet.marks.get((row, column), "")] % _stacked(sheet.cell(row, column), width)
+            for column, width in zip(piece.columns, piece.widths, strict=True)
+        ]
+        yield _row([*(_stacked(name, width) for name, width in names), *cells])
+    yield r"\bottomrule"
+    yield r"\end{tabular}\par\medskip"
+
+
+def _stacked(text: str, width: int, side: str = "l") -> str:
+    """Lines below each other where a name is long; a letter that is a number takes six."""
+    if not all(letter.isascii() or _is_latin(letter) for letter in text):
+        width = max(2, width // 6)
+    lines = [escape(line) for line in wrapped(" ".join(text.split()), width)]
+    return lines[0] if len(lines) == 1 else rf"\shortstack[{side}]{{{LINE_END.join(lines)}}}"
+
+
+def _heads(sheet: Sheet, columns: Sequence[Column], piece: Piece) -> Iterator[str]:
+    runs = column_runs(tuple(columns))
+    start = len(sheet.stub) + 1
     if any(head for head, _ in runs):
-        spans = [rf"\multicolumn{{{count}}}{{c}}{{{escape(head)}}}" for head, count in runs]
-        yield _row([*("" for _ in sheet.stub), *spans])
-        start, rules = stub + 1, []
+        spans, rules = [], []
         for head, count in runs:
-            if head:
-                rules.append(rf"\cmidrule(lr){{{start}-{start + count - 1}}}")
+            own = piece.widths[start - len(sheet.stub) - 1 :][:count]
+            text = _stacked(head, sum(own) + count - 1, "c")
+            spans.append(rf"\multicolumn{{{count}}}{{c}}{{{text}}}")
+            rules += [rf"\cmidrule(lr){{{start}-{start + count - 1}}}"] if head else []
             start += count
+        yield _row([*("" for _ in sheet.stub), *spans])
         yield "".join(rules)
-    yield _row([*map(escape, sheet.stub), *(escape(column.name) for column in sheet.columns)])
+    stub = zip(sheet.stub, piece.stub, strict=True)
+    names = zip(columns, piece.widths, strict=True)
+    yield _row(
+        [
+            *(_stacked(name, width) for name, width in stub),
+            *(_stacked(column.name, width, "r") for column, width in names),
+        ]
+    )
 
 
 def _row(cells: list[str]) -> str:

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from pandas.api.types import is_numeric_dtype
 from rich.cells import cell_len
 
 from ..wrapping import longest_piece
+from .sheet import Sheet
 
 PADDING = 3
 """A border and a space on each side of a column's text."""
@@ -24,11 +26,13 @@ class Slot(NamedTuple):
         head: its name; lines.
         texts: of its cells, on one line each.
         is_name: names and words, which may be folded and stand left; numbers never are.
+        least_name: cells to which names may be folded.
     """
 
     head: str
     texts: Sequence[str]
     is_name: bool = False
+    least_name: int = LEAST_NAME
 
     @property
     def natural(self) -> int:
@@ -42,7 +46,7 @@ class Slot(NamedTuple):
         if not self.is_name:
             return max(min(words, LEAST_NAME), *map(cell_len, [*self.texts, " "]))
         words = max([words, *map(longest_piece, self.texts)])
-        return min(self.natural, max(LEAST_NAME, min(words, WIDEST_WORD)))
+        return min(self.natural, max(self.least_name, min(words, WIDEST_WORD)))
 
 
 class Piece(NamedTuple):
@@ -57,6 +61,23 @@ class Piece(NamedTuple):
     columns: list[int]
     stub: list[int]
     widths: list[int]
+
+
+def slots_of(sheet: Sheet, *, least_name: int = LEAST_NAME) -> tuple[list[Slot], list[Slot]]:
+    """The columns that name a table's rows, and the others."""
+    names = [
+        Slot(name, [row[level] for row in sheet.row_names], True, least_name)
+        for level, name in enumerate(sheet.stub)
+    ]
+    return names, [_slot(sheet, column) for column in range(len(sheet.columns))]
+
+
+def _slot(sheet: Sheet, column: int) -> Slot:
+    found = sheet.columns[column]
+    head = f"{found.head}\n{found.name}" if found.head else found.name
+    texts = [sheet.cell(row, column) for row in range(len(sheet.frame))]
+    is_name = found.digits is None and not is_numeric_dtype(sheet.frame.iloc[:, column])
+    return Slot(head, texts, is_name=is_name)
 
 
 def arrange(stub: Sequence[Slot], columns: Sequence[Slot], width: int) -> list[Piece]:

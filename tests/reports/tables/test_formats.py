@@ -175,21 +175,24 @@ def test_latex_escapes_every_special_character() -> None:
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex; none is installed")
 def test_latex_compiles(tmp_path: Path) -> None:
-    ascii_only = tuple(name for name in NASTY if name.isascii())
-    made = nasty()
     made = replace(
-        made,
-        frame=made.frame.loc[list(ascii_only)],
-        about=made.about.loc[list(ascii_only)],
-        columns=(Column("é ü", "a_b"), Column("[x]", "[y]")),
-        notes=(*ascii_only, "naïve"),
-        groups=("1",) * 3 + ("2",) * 3,
+        nasty(),
+        columns=(Column("é ü", "a_b"), Column("[x]", "[模]")),
+        notes=(*NASTY, "naïve", "Ωμέγα, مرحبا, 🤖, e\u0301 (of two letters), „quoted“"),
+        groups=("1",) * 3 + ("2",) * 4,
         marks={(0, 0): "best", (1, 1): "second"},
     )
-    packages = r"\usepackage[T1]{fontenc}\usepackage{booktabs}"
-    page = (
-        f"\\documentclass{{article}}{packages}\\begin{{document}}{as_latex(made)}\\end{{document}}"
-    )
+    assert pages_of(as_latex(made), tmp_path) == 1
+    many = nasty(40)
+    rows = [number % len(NASTY) for number in range(200)]
+    long = replace(many, frame=many.frame.iloc[rows], about=many.about.iloc[rows], notes=NASTY * 9)
+    assert pages_of(as_latex(long), tmp_path) > 10
+
+
+def pages_of(latex: str, tmp_path: Path) -> int:
+    """Pages of an article with these tables, on none of which anything is cut off."""
+    head = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\extrafloats{200}"
+    page = f"{head}\\begin{{document}}{latex}\\end{{document}}"
     (tmp_path / "page.tex").write_text(page, encoding="utf-8")
     done = subprocess.run(
         ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"],
@@ -199,7 +202,11 @@ def test_latex_compiles(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:]
-    assert (tmp_path / "page.pdf").stat().st_size > 1000
+    assert "Float too large" not in done.stdout
+    too_wide = [float(each) for each in re.findall(r"Overfull .hbox \(([0-9.]+)pt", done.stdout)]
+    assert max(too_wide, default=0) < 30
+    (pages,) = re.findall(r"page\.pdf \((\d+) page", done.stdout)
+    return int(pages)
 
 
 @pytest.mark.parametrize("columns", [1, 2, 7, 40])
