@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 
 from ..wrapping import wrapped
-from .layout import PADDING, Piece, arrange, slots_of
+from .layout import Piece, arrange, slots_of
 from .sheet import Column, Sheet, column_runs
 
 SPECIAL = {
@@ -25,11 +25,13 @@ SPECIAL = {
     '"': r"\textquotedbl{}",
 }
 MARKED = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "": "%s"}
-COMFORTABLE, SMALL = 60, 86
-"""Cells, as on a terminal, that a line of LaTeX's articles holds in normal and in small letters."""
+COMFORTABLE, SMALL = 69, 82
+"""Digits that a line of LaTeX's articles (345 points) holds in normal and in small letters."""
+PADDING, SMALL_PADDING = 2.4, 1.4
+"""What stands between columns, in digits."""
 LEAST_NAME = 28
 """Cells to which names may be folded; a table of folded names reads worse than two tables."""
-MOST_LINES = 38
+MOST_LINES = 34
 """Lines of a page."""
 LONGEST_WORD = 16
 """Letters; a longer name may be broken between its words, or there."""
@@ -40,6 +42,10 @@ MOST_NOTES = 1500
 _ACCENTS = "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u0327\u0328"
 _LATIN = set("ßæœøÆŒØłŁ–—…×±°µ§£©")
 """What pdflatex can set beside ASCII and letters with these accents."""
+
+
+Part = tuple[Piece, range]
+"""Some columns of some rows."""
 
 
 def as_latex(sheet: Sheet) -> str:
@@ -68,8 +74,9 @@ def _foreign(letters: str) -> str:
 
 
 def _is_latin(letter: str) -> bool:
-    first, *accents = unicodedata.normalize("NFD", letter)
-    with_accent = first.isascii() and all(accent in _ACCENTS for accent in accents)
+    parts = unicodedata.normalize("NFD", letter)
+    accents = parts[1:]
+    with_accent = parts[0].isascii() and all(accent in _ACCENTS for accent in accents)
     return letter in _LATIN or (with_accent and bool(accents))
 
 
@@ -77,25 +84,25 @@ def _lines(sheet: Sheet) -> Iterator[str]:
     yield r"% needs \usepackage{booktabs} and, for quotation marks, \usepackage[T1]{fontenc}"
     stub, columns = slots_of(sheet, least_name=LEAST_NAME)
     wanted = sum(slot.natural + PADDING for slot in (*stub, *columns))
-    pieces = arrange(stub, columns, SMALL)
-    parts = list(_parts(sheet, pieces))
+    pieces = arrange(stub, columns, SMALL, padding=SMALL_PADDING)
+    pages = _pages(sheet, pieces)
     outside = sum(map(len, sheet.notes)) > MOST_NOTES
-    for number, rows in enumerate(parts, start=1):
+    for number, page in enumerate(pages, start=1):
         yield from (r"\begin{table}", r"\centering")
-        yield from _caption(sheet, number, len(parts))
+        yield from _caption(sheet, number, len(pages))
         if wanted > COMFORTABLE:
             yield rf"{SMALL_PRINT}\setlength{{\tabcolsep}}{{3pt}}"
-        for piece in pieces:
+        for piece, rows in page:
             yield from _tabular(sheet, piece, rows)
-        if number == len(parts) and not outside:
+        if number == len(pages) and not outside:
             yield from _notes(sheet, r"\par\smallskip\parbox{\linewidth}")
         yield r"\end{table}"
     if outside:
         yield from _notes(sheet, r"\par\noindent")
 
 
-def _caption(sheet: Sheet, number: int, parts: int) -> Iterator[str]:
-    part = f" (part {number} of {parts})" if parts > 1 else ""
+def _caption(sheet: Sheet, number: int, pages: int) -> Iterator[str]:
+    part = f" (part {number} of {pages})" if pages > 1 else ""
     yield rf"\caption{{{_prose(sheet.title)}{part}. {_prose(sheet.place)}.}}"
     yield rf"\label{{tab:{_label(sheet.name)}{f'-{number}' if part else ''}}}"
 
@@ -115,28 +122,31 @@ def _prose(text: str) -> str:
     )
 
 
-def _parts(sheet: Sheet, pieces: Sequence[Piece]) -> Iterator[list[int]]:
-    """Rows that fit on a page together, all pieces below each other."""
-    part: list[int] = []
-    room = MOST_LINES
-    for row, names in enumerate(sheet.row_names):
-        height = sum(
-            max(_height(name, width) for name, width in zip(names, piece.stub, strict=True))
-            for piece in pieces
-        )
-        if part and height > room:
-            yield part
-            part, room = [], MOST_LINES
-        part.append(row)
-        room -= height
-    yield part
+def _pages(sheet: Sheet, pieces: Sequence[Piece]) -> list[list[Part]]:
+    """What stands on a page together: everything, or so many rows of one piece."""
+    everything = range(len(sheet.frame))
+    heights = [[_height(sheet, row, piece) for row in everything] for piece in pieces]
+    if sum(map(sum, heights)) <= MOST_LINES:
+        return [[(piece, everything) for piece in pieces]]
+    pages: list[list[Part]] = []
+    for piece, own in zip(pieces, heights, strict=True):
+        start, room = 0, MOST_LINES
+        for row, height in enumerate(own):
+            if row > start and height > room:
+                pages.append([(piece, range(start, row))])
+                start, room = row, MOST_LINES
+            room -= height
+        pages.append([(piece, range(start, len(own)))])
+    return pages
 
 
-def _height(text: str, width: int) -> int:
-    return _stacked(text, width).count(LINE_END) + 1
+def _height(sheet: Sheet, row: int, piece: Piece) -> int:
+    """Lines of a row."""
+    names = zip(sheet.row_names[row], piece.stub, strict=True)
+    return max(_stacked(name, width).count(LINE_END) + 1 for name, width in names)
 
 
-def _tabular(sheet: Sheet, piece: Piece, rows: Sequence[int]) -> Iterator[str]:
+def _tabular(sheet: Sheet, piece: Piece, rows: range) -> Iterator[str]:
     columns = [sheet.columns[position] for position in piece.columns]
     forms = "".join("r" if column.digits is not None else "l" for column in columns)
     yield rf"\begin{{tabular}}{{{'l' * len(piece.stub)}{forms}}}"
@@ -144,7 +154,7 @@ def _tabular(sheet: Sheet, piece: Piece, rows: Sequence[int]) -> Iterator[str]:
     yield from _heads(sheet, columns, piece)
     yield r"\midrule"
     for row in rows:
-        if row != rows[0] and sheet.group_of[row] != sheet.group_of[row - 1]:
+        if row > rows.start and sheet.group_of[row] != sheet.group_of[row - 1]:
             yield r"\midrule"
         names = zip(sheet.row_names[row], piece.stub, strict=True)
         cells = [

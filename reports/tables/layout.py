@@ -80,60 +80,72 @@ def _slot(sheet: Sheet, column: int) -> Slot:
     return Slot(head, texts, is_name=is_name)
 
 
-def arrange(stub: Sequence[Slot], columns: Sequence[Slot], width: int) -> list[Piece]:
+def arrange(
+    stub: Sequence[Slot], columns: Sequence[Slot], width: float, *, padding: float = PADDING
+) -> list[Piece]:
     """Cut a table into as few pieces as possible, and fold names as little as possible.
 
     Args:
         stub: the columns that name the rows; every piece has them.
         columns: the others, at least one of which is in every piece.
-        width: of the terminal, in cells.
+        width: of the terminal or page, in cells.
+        padding: what stands beside the text of a column, in cells.
     """
-    widest = max((slot.least for slot in columns), default=0) + PADDING
-    least = _narrowed([slot.least for slot in stub], width - widest)
-    fewest = len(_cut(columns, width - _needed(least)))
-    spare = min(sum(slot.natural for slot in stub) - sum(least), width - widest - _needed(least))
-    while spare > 0 and len(_cut(columns, width - _needed(least) - spare)) > fewest:
-        spare -= 1
-    names = _widened(stub, least, spare)
-    parts = _cut(columns, width - _needed(names))
-    return [_piece(stub, columns, part, names, width) for part in parts]
+    return _Arranging(stub, columns, width, padding).pieces()
 
 
-def _narrowed(widths: list[int], room: int) -> list[int]:
-    """Names folded further where the terminal is too narrow even for one column beside them."""
-    found = list(widths)
-    while _needed(found) > room and max(found) > LEAST_LETTERS:
-        found[found.index(max(found))] -= 1
-    return found
+class _Arranging(NamedTuple):
+    """See `arrange`."""
 
+    stub: Sequence[Slot]
+    columns: Sequence[Slot]
+    width: float
+    padding: float
 
-def _needed(widths: Sequence[int]) -> int:
-    """Cells with borders; the last border of the table is the one too many."""
-    return sum(widths) + PADDING * len(widths) + 1
+    def pieces(self) -> list[Piece]:
+        widest = max((slot.least for slot in self.columns), default=0) + self.padding
+        least = self.narrowed([slot.least for slot in self.stub], self.width - widest)
+        fewest = len(self.cut(least))
+        spare = sum(slot.natural for slot in self.stub) - sum(least)
+        spare = min(spare, int(self.room(least) - widest))
+        while spare > 0 and len(self.cut(_widened(self.stub, least, spare))) > fewest:
+            spare -= 1
+        names = _widened(self.stub, least, spare)
+        return [self.piece(part, names) for part in self.cut(names)]
 
+    def needed(self, widths: Sequence[int]) -> float:
+        """Cells with borders; the last border of the table is the one too many."""
+        return sum(widths) + self.padding * len(widths) + 1
 
-def _cut(columns: Sequence[Slot], room: int) -> list[list[int]]:
-    parts: list[list[int]] = [[]]
-    left = room
-    for position, slot in enumerate(columns):
-        need = slot.least + PADDING
-        if parts[-1] and left < need:
-            parts.append([])
-            left = room
-        parts[-1].append(position)
-        left -= need
-    return parts
+    def room(self, widths: Sequence[int]) -> float:
+        return self.width - self.needed(widths)
 
+    def narrowed(self, widths: list[int], room: float) -> list[int]:
+        """Names folded further where there is no room even for one column beside them."""
+        found = list(widths)
+        while self.needed(found) > room and max(found) > LEAST_LETTERS:
+            found[found.index(max(found))] -= 1
+        return found
 
-def _piece(
-    stub: Sequence[Slot], columns: Sequence[Slot], part: list[int], names: list[int], width: int
-) -> Piece:
-    """What room is left goes to names first, then to words and heads."""
-    own = [columns[position] for position in part]
-    least = [slot.least for slot in own]
-    wider = _widened(stub, names, max(0, width - _needed([*names, *least])))
-    rest = max(0, width - _needed([*wider, *least]))
-    return Piece(part, wider, _widened(own, least, rest))
+    def cut(self, names: Sequence[int]) -> list[list[int]]:
+        """Columns that fit beside names of these widths."""
+        parts: list[list[int]] = [[]]
+        left = self.room(names)
+        for position, slot in enumerate(self.columns):
+            need = slot.least + self.padding
+            if parts[-1] and left < need:
+                parts.append([])
+                left = self.room(names)
+            parts[-1].append(position)
+            left -= need
+        return parts
+
+    def piece(self, part: list[int], names: list[int]) -> Piece:
+        """What room is left goes to names first, then to words and heads."""
+        own = [self.columns[position] for position in part]
+        least = [slot.least for slot in own]
+        wider = _widened(self.stub, names, int(self.room([*names, *least])))
+        return Piece(part, wider, _widened(own, least, int(self.room([*wider, *least]))))
 
 
 def _widened(slots: Sequence[Slot], widths: Sequence[int], room: int) -> list[int]:
