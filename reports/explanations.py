@@ -6,6 +6,8 @@ _EXPLANATIONS = {
     r"random-weights": "the network was never trained; its numbers say nothing about a model.",
     r"arch-override": "the checkpoint's own architecture name is another one; loaded all the same.",
     r"limit-(\d+)-of-(\d+)": "a seeded subset of {0} of the {1} images, not the whole data set.",
+    r"not-deterministic": "two equal forward passes gave different logits: the network draws "
+    "random numbers, so this is one draw of its accuracy, under attacks on changing gradients.",
     r"zero-gradient-(.+)": "the loss gradient is exactly zero at {0} of the images, so gradient "
     "attacks go nowhere there; the accuracy is not evidence of robustness.",
     r"loss-not-higher": "the attack did not raise the mean loss: it did not work, or, where it "

@@ -13,6 +13,7 @@ from .conditions import Condition, Sweep
 from .cost import CostMeter
 from .environment import is_out_of_memory
 from .errors import ModelChangedError
+from .lines import one_line
 from .making import place_of
 from .rows import Outcome
 from .scoring import Scores, linf, score
@@ -72,10 +73,10 @@ def _attack_and_score(
         raise
     except StopIteration:
         return Outcome(None, None, message="the attack stopped before this budget")
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a user's code may try to leave Python
         if is_out_of_memory(error):
             raise
-        log.warning("%s failed: %s", condition.id, error)
+        log.warning("%s", one_line(f"{condition.id} failed: {error}"))
         return Outcome(None, None, message=f"{type(error).__name__}: {error}{place_of(error)}")
     keep(condition, x_adv)
     return outcome

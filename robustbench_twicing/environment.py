@@ -79,7 +79,8 @@ def is_out_of_memory(error: BaseException) -> bool:
 def _git(folder: Path, *command: str) -> str | None:
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *command],
+            # A checkout's own configuration may name a program to be asked for changes.
+            ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *command],
             capture_output=True,
             text=True,
             check=False,

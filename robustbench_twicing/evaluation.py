@@ -17,12 +17,15 @@ from .data import Dataset
 from .environment import is_out_of_memory
 from .errors import BrokenAttackError, UserError
 from .halving import in_pieces_that_fit
+from .lines import one_line
 from .making import place_of
 from .precision import full_fp32
 from .progress import Report, Step
 from .readouts import is_counted, kept_logits, read_out
 from .records import AdversarialStore, Part
 from .records.schema import RECORD_SCHEMA
+from .repeating import FLAG as NOT_DETERMINISTIC
+from .repeating import repeats_itself
 from .rows import Rows, facts, scored, without_scores
 from .scoring import Scores, score
 from .showing import among_known, show
@@ -103,7 +106,15 @@ def evaluate_part(
             subject.report(Step(subject.label, condition.id, 0, units))
     for condition in conditions:
         rows += _absent(work, loaded.clean, condition)
-    return _part(rows, work, ("batch-halved",) if halved else ())
+    flags = ("batch-halved",) if halved else ()
+    return _part(rows, work, (*flags, *_not_repeated(work, loaded.clean)))
+
+
+def _not_repeated(work: _Work, batch: LoadedBatch) -> tuple[str, ...]:
+    """A flag of the first part, of a network whose answers are drawn."""
+    if batch.part or repeats_itself(work.subject.classifier, batch.pixels, work.device):
+        return ()
+    return (NOT_DETERMINISTIC,)
 
 
 def _absent(work: _Work, batch: LoadedBatch, condition: Condition) -> Rows:
@@ -182,10 +193,11 @@ def _add_gradients(
         try:
             with attacked.attacking():
                 gradient = attacked.gradient(first.threat)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if is_out_of_memory(error):
                 raise
-            log.warning("%s: no gradient of the clean images: %s", attacked.images[0], error)
+            said = one_line(f"{attacked.images[0]}: no gradient of the clean images: {error}")
+            log.warning("%s", said)
             return  # every attack that follows the gradient will say so in a row of its own
     for row, largest in zip(rows, gradient.abs().flatten(1).amax(1).tolist(), strict=True):
         row["gradient"] = largest
@@ -195,7 +207,7 @@ def _logits(subject: Subject, attacked: AttackBatch) -> torch.Tensor:
     """Clean logits; a network that cannot be run at all is the end, in one line."""
     try:
         return attacked.logits
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if is_out_of_memory(error) or isinstance(error, UserError):
             raise
         raise UserError(

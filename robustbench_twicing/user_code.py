@@ -18,7 +18,7 @@ from .checkpoints import file_sha256
 from .errors import UserError
 
 FORM = "write it like path/file.py:function or module:function"
-_NOT_OURS = ("timm:", "hf-hub:", "hf_hub:")
+_NOT_OURS = ("timm:", "hf-hub:", "hf_hub:", "local-dir:")
 
 
 @dataclass(frozen=True)

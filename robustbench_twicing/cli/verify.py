@@ -85,10 +85,12 @@ def _check(label: str, model: "Classifier", x: "Tensor", y: "Tensor") -> None:
     """Refuse a model on which nothing can be compared."""
     import torch
 
+    from ..gradient import input_gradient
+
     try:
         with torch.no_grad():
             logits = model(x)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(
             f"{label}: the network fails on images of {tuple(x.shape)}: {type(error).__name__}: "
             f"{error}; check --crop and the model"
@@ -100,6 +102,13 @@ def _check(label: str, model: "Classifier", x: "Tensor", y: "Tensor") -> None:
         )
     if not torch.isfinite(logits).all():
         raise UserError(f"{label}: the logits are not finite; check the checkpoint")
+    try:
+        input_gradient(model, x, y)
+    except (Exception, SystemExit) as error:
+        raise UserError(
+            f"{label}: the network has no gradient that attacks could follow: "
+            f"{type(error).__name__}: {error}; FGSM and PGD cannot be compared on it"
+        ) from error
 
 
 def _table(title: str, rows: "list[Agreement]") -> "Table":

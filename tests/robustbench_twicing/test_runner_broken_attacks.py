@@ -1,6 +1,7 @@
 """A broken attack is an error row, never a robust image, and never the end of the run."""
 
 import logging
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -49,7 +50,12 @@ def one_pixel(value: float) -> Callable[..., Tensor]:
     return attack
 
 
+def leaves_python(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    sys.exit("bye")
+
+
 BROKEN: dict[str, tuple[Any, str]] = {
+    "leaves-python": (leaves_python, "SystemExit: bye"),
     "raises": (raises, "ZeroDivisionError: no luck"),
     "model-refuses": (wrong_shape_for_the_model, "Error: "),
     "in-place": (in_place, "changed the clean images in place"),

@@ -31,6 +31,7 @@ DRAWS_NOTHING = {
     "foolbox:LinfBasicIterativeAttack",
     "foolbox:LinfAdamBasicIterativeAttack",
     "foolbox:LinfMomentumIterativeFastGradientMethod",
+    "foolbox:MIFGSM",
     "foolbox:LinfDeepFoolAttack",
     "foolbox:LInfFMNAttack",
 }
