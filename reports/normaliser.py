@@ -5,12 +5,15 @@ from pathlib import Path
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import RunFolder
+from robustbench_twicing.text_files import read_text
 
 from .corruption_error import Baseline
 from .corruption_rows import corruption_errors, corruption_rows
 from .corruption_scores import GROUP, clean_error_of, size_of
 from .results import results
 
+LARGEST_FILE = 100_000
+"""Bytes of a file of errors, which has 96 lines."""
 COLUMNS = ("corruption", "severity", "error")
 
 
@@ -55,13 +58,11 @@ def _from_run(path: Path, label: str) -> Baseline:
 
 
 def _from_csv(path: Path) -> Baseline:
+    text = read_text(path, LARGEST_FILE).splitlines()
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            lines = csv.DictReader(line for line in file if not line.startswith("#"))
-            found = {
-                (row[COLUMNS[0]], int(row[COLUMNS[1]])): float(row[COLUMNS[2]]) for row in lines
-            }
-    except (KeyError, ValueError, TypeError, UnicodeDecodeError) as error:
+        lines = csv.DictReader(line for line in text if not line.startswith("#"))
+        found = {(row[COLUMNS[0]], int(row[COLUMNS[1]])): float(row[COLUMNS[2]]) for row in lines}
+    except (KeyError, ValueError, TypeError, csv.Error) as error:
         raise UserError(
             f"--normaliser {path} is not a CSV file with the columns {', '.join(COLUMNS)} "
             f"({type(error).__name__}: {error})"

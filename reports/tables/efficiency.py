@@ -8,6 +8,7 @@ import pandas as pd
 
 from robustbench_twicing.efficiency import COLUMNS
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.regular_files import check_regular
 
 from ..published import Published, published_numbers
 from .sheet import ABOUT, Column, Sheet
@@ -22,6 +23,8 @@ SHOWN = {
     "peak_mib": Column("peak MiB", digits=1, best="lowest"),
 }
 """Columns of the file, and what they are called here."""
+LARGEST_FILE = 10_000_000
+"""Bytes; a model is one line."""
 TOGETHER = ["device", "threads", "batch_size"]
 """Times are compared where these are equal."""
 
@@ -38,7 +41,10 @@ def efficiency_tables(paths: Sequence[Path]) -> list[Sheet]:
     table = pd.concat([_read(path) for path in paths], ignore_index=True)
     twice = table[table.duplicated(["label", *TOGETHER])]
     if len(twice):
-        raise UserError(f"{twice['label'].iloc[0]} is measured twice alike; give one of the files")
+        given = ", ".join(map(str, paths))
+        raise UserError(
+            f"{given}: {twice['label'].iloc[0]} is measured twice alike; give one of the files"
+        )
     groups = [rows for _, rows in table.groupby(TOGETHER, sort=False)]
     return [_sheet(rows, number) for number, rows in enumerate(groups, start=1)]
 
@@ -47,6 +53,7 @@ def _read(path: Path) -> pd.DataFrame:
     file = path / FILE if path.is_dir() else path
     if not file.is_file():
         raise UserError(f"no {FILE} at {path}; make one with: efficiency --model NAME --out {FILE}")
+    check_regular(file, LARGEST_FILE)
     try:
         table = pd.read_csv(file, dtype={"label": str, "device": str}, keep_default_na=False)
     except (ValueError, UnicodeDecodeError) as error:

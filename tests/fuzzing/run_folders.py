@@ -29,7 +29,7 @@ def good_run() -> dict[str, bytes]:
         run(
             halfspace(), greys([9, 99, 130, 200], [0, 0, 1, 1]), conditions, out, save_adversarial=1
         )
-        files = [path for path in out.rglob("[!.]*.*") if "sessions" not in path.parts]
+        files = [path for path in out.rglob("[!.]*.*") if path.is_file()]
         return {str(path.relative_to(out)): path.read_bytes() for path in files}
 
 

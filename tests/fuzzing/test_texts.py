@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from attacks.corruptions.layout import read_record
+from reports.normaliser import read_normaliser
+from reports.tables.as_text import as_csv
+from reports.tables.efficiency import efficiency_tables
 from robustbench_twicing.data.opening import open_dataset
+from robustbench_twicing.efficiency import COLUMNS
 from robustbench_twicing.suites import list_suites, load_suite
 from tests.palette import OBJECTNET, write, write_mappings
 
@@ -19,6 +23,10 @@ PLAIN = "a.JPEG 0\nb.JPEG 1\nsub/c.png 999\n"
 KAGGLE = (
     "ImageId,PredictionString\na,n01440764 1 2 3 4\nb,n01443537 1 2 3 4 \nc,n01484850 1 2 3 4\n"
 )
+KINDS = ("labels", "classes", "mapping", "suite", "normaliser", "efficiency", "corrupted")
+NORMALISER = "# of a model\ncorruption,severity,error\nclean,0,0.2\nfog,1,0.5\nsnow,5,0.75\n"
+NUMBERS = ",".join("1" for _ in COLUMNS)
+EFFICIENCY = f"{','.join(COLUMNS)}\n{NUMBERS}\n{NUMBERS.replace('1', '2')}\n"
 SUITE = """
 protocol: pixel
 include: [quick]
@@ -86,6 +94,16 @@ def kinds(tmp_path: Path) -> dict[str, Kind]:
         "suite": Kind(
             {"a": {"suite.yaml": SUITE.encode()}}, text, lambda _, file: load_suite(str(file))
         ),
+        "normaliser": Kind(
+            {"a": {"errors.csv": NORMALISER.encode()}},
+            text,
+            lambda _, file: read_normaliser(str(file)),
+        ),
+        "efficiency": Kind(
+            {"a": {"efficiency.csv": EFFICIENCY.encode()}},
+            text,
+            lambda _, file: [as_csv(sheet) for sheet in efficiency_tables([file])],
+        ),
         "corrupted": Kind(
             {"a": {"corrupted.json": json.dumps(record).encode()}},
             text,
@@ -94,7 +112,7 @@ def kinds(tmp_path: Path) -> dict[str, Kind]:
     }
 
 
-@pytest.mark.parametrize("name", ["labels", "classes", "mapping", "suite", "corrupted"])
+@pytest.mark.parametrize("name", KINDS)
 def test_damaged_texts_are_refused_in_one_line(
     name: str, kinds: dict[str, Kind], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

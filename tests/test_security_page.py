@@ -1,0 +1,52 @@
+"""SECURITY.md names limits as they are in the code."""
+
+import re
+from pathlib import Path
+
+from robustbench_twicing import lines, numpy_files, regular_files, text_files
+from robustbench_twicing.checkpoints import finding, identify, safetensors_files, torch_pickle
+from robustbench_twicing.data import class_list, decoding
+from robustbench_twicing.data.fashion_mnist import idx
+from robustbench_twicing.records import reading, shape
+from robustbench_twicing.suites import reading as suites
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+MIB, GIB = 2**20, 2**30
+LIMITS = {
+    f"together {torch_pickle.LARGEST_SHARE} times their storages": "LARGEST_SHARE",
+    f"{identify.LARGEST_HEADER // 10**6} MB, and no longer": "LARGEST_HEADER",
+    f"an index of shards | {safetensors_files.LARGEST_INDEX // MIB} MiB": "LARGEST_INDEX",
+    f"wrappers inside wrappers | {finding.DEEPEST} |": "DEEPEST",
+    f"{decoding.LARGEST_IMAGE:,} pixels": "LARGEST_IMAGE",
+    f"sides up to {decoding.LONGEST_STRIP} : 1": "LONGEST_STRIP",
+    f"a file of {decoding.LARGEST_FILE // GIB} GiB": "LARGEST_FILE",
+    f"unpacks to {numpy_files.LARGEST_GROWTH} times": "LARGEST_GROWTH",
+    f"or to {numpy_files.HARMLESS_SIZE // MIB} MiB": "HARMLESS_SIZE",
+    f"Fashion-MNIST's files | {idx.LARGEST // MIB} MiB": "LARGEST",
+    f"a suite | {suites.LARGEST_FILE // 1000} kB": "LARGEST_FILE",
+    f"other text and JSON | {text_files.LARGEST_TEXT // MIB} MiB": "LARGEST_TEXT",
+    "below a million" if class_list.MOST_CLASSES == 10**6 else "?": "MOST_CLASSES",
+    "a million parts" if shape.MOST_PARTS == 10**6 else "?": "MOST_PARTS",
+    f"{reading.MOST_ROWS // 10**6} million records": "MOST_ROWS",
+    f"and {reading.LARGEST_PART // GIB} GiB, unpacked": "LARGEST_PART",
+    f"{lines.LONGEST:,} characters": "LONGEST",
+}
+
+
+def test_every_limit_is_the_constant_s() -> None:
+    rows = [line for line in TEXT.splitlines() if line.startswith("|")]
+    for words, constant in LIMITS.items():
+        assert any(words in row and f"`{constant}`" in row for row in rows), words
+
+
+def test_every_file_that_is_named_is_there() -> None:
+    links = re.findall(r"\]\(([^)]+)\)", TEXT)
+    assert all((ROOT / link).is_file() for link in links)
+    assert Path(regular_files.__file__).relative_to(ROOT).as_posix() in links
+    assert (ROOT / "tests/robustbench_twicing/test_no_code_runs.py").is_file()
+
+
+def test_it_is_linked_and_names_no_person() -> None:
+    assert "](SECURITY.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "@" not in TEXT
