@@ -62,7 +62,10 @@ def _read(path: Path) -> pd.DataFrame:
     if lacking:
         raise UserError(f"{file} has no column {lacking[0]}; it is not of the command efficiency")
     for name in SHOWN:
-        numbers = pd.to_numeric(table[name], errors="coerce")
+        try:
+            numbers = pd.to_numeric(table[name], errors="coerce")
+        except OverflowError:  # a whole number that no float holds
+            numbers = pd.Series([float("nan")])
         if numbers.isna().any():
             raise UserError(f"{file} holds something that is not a number in column {name}")
         table[name] = numbers.astype(float)

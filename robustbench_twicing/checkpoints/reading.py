@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
+from .finding import entries
 from .hashing import file_sha256
 from .identify import Container, identify
 from .safetensors_files import INDEX_NAMES, read_index, read_metadata, read_safetensors
@@ -124,8 +125,8 @@ def _read_shards(index: Path) -> Checkpoint:
         container = identify(shard)
         if container == "index":
             raise UserError(f"{index} names the index {name} as a shard; shards hold tensors")
-        content = _read(shard, container)
-        found = set(content) if isinstance(content, dict) else set()
+        content = dict(entries(_read(shard, container)))
+        found = set(content)
         if found != set(keys):
             odd = sorted(map(str, found ^ set(keys)))[0]
             where = "lacks" if odd in keys else "also holds"

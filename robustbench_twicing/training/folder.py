@@ -12,6 +12,7 @@ from ..errors import UserError
 from ..records.atomic import is_left_over, write_atomically
 from ..records.manifest import first_difference
 from ..text_files import read_json
+from .form import plain
 
 SETTINGS, LOG, STATE, WEIGHTS = "train.json", "log.jsonl", "last.pth", "model.safetensors"
 
@@ -63,7 +64,10 @@ class TrainingFolder:
         path = self.path / STATE
         if not path.exists():
             return None
-        state = read_checkpoint(path).content
+        try:
+            state = plain(read_checkpoint(path).content)
+        except RecursionError as error:  # a pickle can contain itself
+            raise UserError(f"{path} is not the state of a training; use another --out") from error
         if not isinstance(state, dict):
             raise UserError(f"{path} is not the state of a training; use another --out")
         return state

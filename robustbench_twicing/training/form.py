@@ -6,9 +6,24 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from ..checkpoints.finding import entries
+
 Numbers = (int, float)
 ADAMW, MUON = {"step", "exp_avg", "exp_avg_sq"}, {"momentum_buffer"}
 """What the optimizers keep of a parameter; timm's Muon says with ``use_muon`` which of the two."""
+
+
+def plain(value: Any) -> Any:
+    """The same value of dicts alone: another mapping's attributes may stand before its methods.
+
+    Raises:
+        RecursionError: it contains itself.
+    """
+    if isinstance(value, dict):
+        return {key: plain(each) for key, each in entries(value)}
+    if type(value) in (list, tuple):
+        return type(value)(plain(each) for each in value)
+    return value
 
 
 def find_misfit(told: Any, own: Any, path: str = "") -> str:

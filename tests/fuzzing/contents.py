@@ -75,12 +75,22 @@ def strange_content(random: Random) -> dict[Any, Any]:
             content[random.choice(KEYS)] = content.pop(key, torch.zeros(2))
         else:
             content[random.choice((3, None, (1, 2), 1.5, True))] = torch.zeros(2)
+    if random.random() < 0.3:
+        content = _shadowed(content)
     for _ in range(random.choice((0, 1, 2))):
         wrapper = random.choice(
             ("model", "state_dict", "state_dict_ema", "checkpoint", "args", "x")
         )
         content = {wrapper: content, random.choice(("args", "arch", "epoch")): _said(random)}
     return content
+
+
+def _shadowed(content: dict[Any, Any]) -> dict[Any, Any]:
+    """Attributes that stand before the methods of a dict."""
+    made = OrderedDict(content)
+    for name in ("keys", "get", "values", "copy", "_metadata"):
+        setattr(made, name, 3)
+    return made
 
 
 def _said(random: Random) -> Any:

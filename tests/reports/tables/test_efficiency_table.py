@@ -73,3 +73,10 @@ def test_other_files_are_refused(content: str, words: str, tmp_path: Path) -> No
         efficiency_tables([tmp_path / "e.csv"])
     with pytest.raises(UserError, match=r"no efficiency\.csv at .*; make one with"):
         efficiency_tables([tmp_path / "nowhere"])
+
+
+@pytest.mark.parametrize("number", ["x", "", "9" * 400, "1e999999x"])
+def test_what_is_no_number_is_refused(number: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "efficiency.csv", f"mine,10,9,11,0.5,2.5,{number},1,1,cpu (x)")
+    with pytest.raises(UserError, match="not a number in column peak_mib"):
+        efficiency_tables([path])

@@ -247,3 +247,15 @@ def test_metadata_of_safetensors_is_read_beside_the_tensors(
     assert find_weights(content).state_dict.keys() == weights.keys()
     save_file(weights, tmp_path / "bare.safetensors", metadata={"format": "pt"})
     assert read_checkpoint(tmp_path / "bare.safetensors").content.keys() == weights.keys()
+
+
+def test_attributes_of_a_dict_do_not_stand_before_its_methods(tmp_path: Path) -> None:
+    shard: Any = OrderedDict(a=torch.ones(2))
+    shard.keys = shard.get = 3
+    torch.save(shard, tmp_path / "one.bin")
+    content = read_checkpoint(tmp_path / "one.bin").content
+    assert content.keys == 3, "torch keeps them"
+    assert list(find_weights(content).state_dict) == ["a"]
+    index = tmp_path / "pytorch_model.bin.index.json"
+    index.write_text('{"weight_map": {"a": "one.bin"}}')
+    assert torch.equal(read_checkpoint(index).content["a"], torch.ones(2))

@@ -1,5 +1,6 @@
 """The state of a training that a file holds is compared with our own before it is taken over."""
 
+from collections import OrderedDict
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from robustbench_twicing.training.form import (
     find_misfit,
     find_moment_misfit,
     find_progress_misfit,
+    plain,
 )
 
 OWN: dict[str, Any] = {"a": torch.zeros(2), "b": [{"lr": 1.0, "betas": (0.9, 0.99)}], "c": None}
@@ -32,6 +34,17 @@ def test_the_same_form_is_no_misfit() -> None:
 @pytest.mark.parametrize("place", DAMAGED)
 def test_the_place_of_a_misfit_is_named(place: str) -> None:
     assert find_misfit(DAMAGED[place], OWN) == place
+
+
+def test_attributes_do_not_stand_before_methods() -> None:
+    shadowed: Any = OrderedDict(a=[OrderedDict(b=1)])
+    shadowed.keys = shadowed.items = shadowed.get = 3
+    assert plain(shadowed) == {"a": [{"b": 1}]}
+    assert type(plain(shadowed)) is dict
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(RecursionError):
+        plain(endless)
 
 
 def test_moments_fit_their_parameters() -> None:
