@@ -5,7 +5,7 @@ from pathlib import Path
 
 from robustbench_twicing import lines, numpy_files, regular_files, text_files
 from robustbench_twicing.checkpoints import finding, identify, safetensors_files, torch_pickle
-from robustbench_twicing.data import class_list, decoding
+from robustbench_twicing.data import class_list, decoding, scanning
 from robustbench_twicing.data.fashion_mnist import idx
 from robustbench_twicing.records import reading, shape
 from robustbench_twicing.suites import reading as suites
@@ -18,6 +18,8 @@ LIMITS = {
     f"{identify.LARGEST_HEADER // 10**6} MB, and no longer": "LARGEST_HEADER",
     f"an index of shards | {safetensors_files.LARGEST_INDEX // MIB} MiB": "LARGEST_INDEX",
     f"wrappers inside wrappers | {finding.DEEPEST} |": "DEEPEST",
+    f"{scanning.DEEPEST} folders deep": "DEEPEST",
+    f"reached by {scanning.MOST_LINKS} links": "MOST_LINKS",
     f"{decoding.LARGEST_IMAGE:,} pixels": "LARGEST_IMAGE",
     f"sides up to {decoding.LONGEST_STRIP} : 1": "LONGEST_STRIP",
     f"a file of {decoding.LARGEST_FILE // GIB} GiB": "LARGEST_FILE",

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,13 @@ IMAGE_ENDINGS = frozenset(
     {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"}
 )
 """Those of torchvision's ImageFolder; upper and lower case are one."""
+DEEPEST = 50
+"""Folders inside folders."""
+MOST_LINKS = 20
+"""Ways by which one folder is reached; links to links multiply."""
+ADVICE = "point at the folder of the images"
+_Place = tuple[int, int]
+"""Device and inode."""
 _BESIDE_THE_POINT = frozenset({"__MACOSX", "Thumbs.db", "desktop.ini"})
 
 
@@ -67,7 +75,7 @@ def scan(root: Path) -> Listing:
     images: list[Found] = []
     others: list[Skipped] = []
     folders: set[str] = set()
-    for relative, entry in _walk(root, "", ()):
+    for relative, entry in _walk(root, "", (), Counter()):
         if entry is None:
             folders.add(relative)
         elif isinstance(entry, str):
@@ -106,7 +114,7 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 
 def _walk(
-    root: Path, relative: str, above: tuple[tuple[int, int], ...]
+    root: Path, relative: str, above: tuple[_Place, ...], visits: Counter[_Place]
 ) -> Iterator[tuple[str, int | str | None]]:
     """Yield (path, byte size of an image | reason to leave a file out | None for a folder)."""
     try:
@@ -117,6 +125,8 @@ def _walk(
     if (here.st_dev, here.st_ino) in above:
         yield relative, "a link to one of the folders it lies in"
         return
+    visits[here.st_dev, here.st_ino] += 1
+    _check_end(root / relative, len(above), visits[here.st_dev, here.st_ino])
     if relative:
         yield relative, None
     for entry in entries:
@@ -124,9 +134,17 @@ def _walk(
             continue
         name = f"{relative}/{entry.name}" if relative else entry.name
         if entry.is_dir():
-            yield from _walk(root, name, (*above, (here.st_dev, here.st_ino)))
+            yield from _walk(root, name, (*above, (here.st_dev, here.st_ino)), visits)
         else:
             yield _printable(name), _file(entry)
+
+
+def _check_end(folder: Path, depth: int, visits: int) -> None:
+    """Refuse folders that seem to have no end."""
+    if depth > DEEPEST:
+        raise UserError(f"{folder} is more than {DEEPEST} folders deep; {ADVICE}")
+    if visits > MOST_LINKS:
+        raise UserError(f"{folder} is reached by more than {MOST_LINKS} links; {ADVICE}")
 
 
 def _file(entry: os.DirEntry[str]) -> int | str:

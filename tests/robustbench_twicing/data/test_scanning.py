@@ -88,3 +88,21 @@ def test_wording() -> None:
     assert name_some("abcdefg") == "a, b, c and 4 more"
     assert (count(1, "image"), count(0, "image")) == ("1 image", "0 images")
     assert count(2, "file is", "files are") == "2 files are"
+
+
+def test_folders_without_end_are_refused(tmp_path: Path) -> None:
+    deep = tmp_path / "deep"
+    (deep / "/".join("a" * 51)).mkdir(parents=True)
+    with pytest.raises(UserError, match="is more than 50 folders deep; point at"):
+        scan(deep)
+
+
+def test_links_that_multiply_are_refused(tmp_path: Path) -> None:
+    """Eight links to a folder of eight links to ...: 8 ** 8 folders."""
+    for level in range(8):
+        (tmp_path / "x" / f"{level}").mkdir(parents=True)
+        for link in "abcdefgh":
+            (tmp_path / "x" / f"{level}" / link).symlink_to(tmp_path / "x" / f"{level + 1}")
+    (tmp_path / "x" / "8").mkdir()
+    with pytest.raises(UserError, match="is reached by more than 20 links; point at the folder"):
+        scan(tmp_path / "x" / "0")
