@@ -1,11 +1,9 @@
 """All models against one of them, image by image: how large the difference is, and if it is chance.
 
-`compare` gives a `Comparison`: ``rows`` has one row per data set, protocol, condition and label,
-``changed`` one per image that only one of the two has right.
+`compare` gives rows for each label and condition, and the images that only one of two has right.
 """
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,9 +11,9 @@ import numpy as np
 import pandas as pd
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records.atomic import write_atomically
 
 from .comparable import Matched, Unlike, match
+from .csv_text import save_csv
 from .merging import Entry, Runs
 from .paired import SIGNIFICANT, count_pair, difference_interval, holm, mcnemar
 
@@ -23,6 +21,7 @@ ROWS = (
     *("dataset", "protocol", "condition", "baseline", "label", "n_images", "images"),
     *("baseline_top1", "top1", "difference", "low", "high"),
     *("n_only_baseline", "n_only_label", "p", "p_holm", "significant", "seed"),
+    *("baseline_flags", "flags"),
 )
 CHANGED = (
     *("dataset", "protocol", "condition", "baseline", "label", "image", "target"),
@@ -41,10 +40,10 @@ class Comparison(NamedTuple):
         rows: columns `ROWS`; accuracies in percent, difference (label minus baseline) and its 95 %
             bootstrap interval in percentage points, exact p values of McNemar, corrected by Holm
             over all rows. ``images`` is `ALL_IMAGES`, or says of how many these are the common
-            ones.
+            ones. ``flags`` and ``baseline_flags`` are those of both results.
         changed: columns `CHANGED`; ``change`` is ``won`` where only the label is right, ``lost``
             where only the baseline is.
-        notes: what was not compared, and why.
+        notes: what was not compared, and why; and what must be known of the runs.
     """
 
     baseline: str
@@ -67,20 +66,19 @@ def compare(
         runs: merged runs.
         table: their `results`.
         baseline: a label; the first unless given.
-        intersect: where two labels have other images, compare those that both have.
+        intersect: compare the images that both have, where they have others.
         seed: of the bootstrap.
 
     Raises:
         UserError: an unknown baseline, nothing to compare, or numbers that cannot be compared; the
             message says why.
     """
-    labels = _check_baseline(runs, baseline)
+    labels = list(dict.fromkeys(entry.evaluation.label for entry in runs.entries))
+    check_baseline(labels, baseline)
     if len(labels) < 2:
-        raise UserError(
-            f"one label, {labels[0] if labels else 'none'}, has nothing to compare with"
-        )
+        raise UserError(f"one label, {', '.join(labels) or 'none'}, has nothing to compare with")
     first = baseline or labels[0]
-    work = _Comparing(runs, list(table["status"]), first, intersect, seed)
+    work = _Comparing(runs, table, first, intersect, seed)
     for label in labels:
         if label != first:
             work.compare(label)
@@ -95,7 +93,7 @@ def compare_if_possible(
     Raises:
         UserError: an unknown baseline.
     """
-    _check_baseline(runs, baseline)
+    check_baseline([entry.evaluation.label for entry in runs.entries], baseline)
     try:
         return compare(runs, table, baseline=baseline)
     except UserError as reason:
@@ -104,27 +102,29 @@ def compare_if_possible(
 
 def save_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     """Write comparison.csv and changed.csv into a folder and return their paths."""
-    paths = [folder / "comparison.csv", folder / "changed.csv"]
-    for path, frame in zip(paths, (comparison.rows, comparison.changed), strict=True):
-        write_atomically(path, partial(frame.to_csv, index=False))
-    return paths
+    frames = {"comparison.csv": comparison.rows, "changed.csv": comparison.changed}
+    return [save_csv(frame, folder / name) for name, frame in frames.items()]
 
 
-def _check_baseline(runs: Runs, baseline: str | None) -> list[str]:
-    """The labels, in order."""
-    labels = list(dict.fromkeys(entry.evaluation.label for entry in runs.entries))
+def check_baseline(labels: Sequence[str], baseline: str | None) -> None:
+    """Refuse a baseline that is not among the labels; None is the first of them.
+
+    Raises:
+        UserError: naming the labels.
+    """
     if baseline is not None and baseline not in labels:
-        raise UserError(f"--baseline {baseline!r} is not among the labels: {', '.join(labels)}")
-    return labels
+        known = ", ".join(dict.fromkeys(labels))
+        raise UserError(f"--baseline {baseline!r} is not among the labels: {known}")
 
 
 class _Comparing:
     """Rows so far."""
 
     def __init__(
-        self, runs: Runs, statuses: Sequence[str], baseline: str, intersect: bool, seed: int
+        self, runs: Runs, table: pd.DataFrame, baseline: str, intersect: bool, seed: int
     ) -> None:
-        self.runs, self.statuses, self.baseline = runs, statuses, baseline
+        self.runs, self.baseline = runs, baseline
+        self.statuses, self.flags = list(table["status"]), list(table["flags"])
         self.intersect, self.seed = intersect, seed
         self.rows: list[dict[str, Any]] = []
         self.changed: list[pd.DataFrame] = []
@@ -150,7 +150,7 @@ class _Comparing:
         rows["p_holm"] = holm(list(rows["p"]))
         rows["significant"] = rows["p_holm"] < SIGNIFICANT
         changed = pd.concat(self.changed, ignore_index=True)
-        notes = tuple(dict.fromkeys(self.notes))
+        notes = tuple(dict.fromkeys([*self.notes, *self.runs.notes]))
         return Comparison(self.baseline, rows[list(ROWS)], changed[list(CHANGED)], notes)
 
     def _is_scored(self, place: Place, label: str, first: int, second: int) -> bool:
@@ -169,7 +169,7 @@ class _Comparing:
         entry = self.runs.entries[second]
         low, high = difference_interval(pair, seed=self.seed)
         about = {
-            **dict(zip(("dataset", "protocol", "condition"), place, strict=True)),
+            **dict(zip(ROWS[:3], place, strict=True)),
             "baseline": self.baseline,
             "label": label,
         }
@@ -187,6 +187,8 @@ class _Comparing:
                 "n_only_label": pair.only_second,
                 "p": mcnemar(pair),
                 "seed": entry.manifest.seed,
+                "baseline_flags": self.flags[first],
+                "flags": self.flags[second],
             }
         )
         self.changed.append(_changed(matched, about))

@@ -10,7 +10,6 @@ import pandas as pd
 from robustbench_twicing.conditions import CLEAN
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.imagenet_c import EXTRA, MAIN
-from robustbench_twicing.records.atomic import write_atomically
 
 from .corruption_error import (
     SIZE,
@@ -27,6 +26,7 @@ from .corruption_error import (
     relative_mce,
 )
 from .corruption_rows import corruption_errors, corruption_rows
+from .csv_text import save_csv
 
 GROUP = ["label", "dataset", "protocol", "source"]
 COLUMNS = (
@@ -72,9 +72,7 @@ def corruption_scores(results: pd.DataFrame, *, baseline: Baseline | None = None
 
 def save_corruption_scores(scores: pd.DataFrame, folder: Path) -> Path:
     """Write them as corruption_scores.csv into a folder and return its path."""
-    path = folder / "corruption_scores.csv"
-    write_atomically(path, lambda file: scores.to_csv(file, index=False))
-    return path
+    return save_csv(scores, folder / "corruption_scores.csv")
 
 
 def clean_error_of(results: pd.DataFrame, row: "pd.Series[Any]") -> float | None:

@@ -14,8 +14,8 @@ _EXPLANATIONS = {
     "gives back the clean image unless it succeeds, it found next to nothing at this budget.",
     r"unbroken-at-large-budget": "a gradient attack with at least 64/255 leaves many images right, "
     "which points to masked gradients.",
-    r"8bit-(.+)-right": "{0} images are right after rounding the adversarial image to 8 bits: as a "
-    "file it would score differently.",
+    r"8bit-(.+)-right": "rounding the adversarial images to 8 bits changes how many are right by "
+    "{0}: as files they would score differently.",
     r"saturated-(.+)": "at {0} of the images float32 takes the true class's probability for 1, "
     "where gradients vanish.",
     r"not-monotone": "accuracy is higher than at a smaller budget of the same attack, whose images "

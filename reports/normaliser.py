@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.imagenet_c import GROUPS, cells
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.text_files import read_text
 
@@ -32,6 +33,11 @@ def read_normaliser(text: str) -> Baseline:
     folder, colon, label = text.rpartition(":")
     if Path(text).is_dir() or not colon:
         folder, label = text, ""
+    if not Path(folder).is_dir():
+        raise UserError(
+            f"--normaliser {text}: there is no such file, nor a folder {folder}; give RUN_DIR, "
+            "RUN_DIR:LABEL or a CSV file"
+        )
     return _from_run(Path(folder), label)
 
 
@@ -61,15 +67,30 @@ def _from_csv(path: Path) -> Baseline:
     text = read_text(path, LARGEST_FILE).splitlines()
     try:
         lines = csv.DictReader(line for line in text if not line.startswith("#"))
-        found = {(row[COLUMNS[0]], int(row[COLUMNS[1]])): float(row[COLUMNS[2]]) for row in lines}
+        rows = [((row[COLUMNS[0]], int(row[COLUMNS[1]])), float(row[COLUMNS[2]])) for row in lines]
     except (KeyError, ValueError, TypeError, csv.Error) as error:
         raise UserError(
             f"--normaliser {path} is not a CSV file with the columns {', '.join(COLUMNS)} "
             f"({type(error).__name__}: {error})"
         ) from error
+    found = dict(rows)
+    _check_cells(path, [cell for cell, _ in rows])
     if not all(0 <= error <= 1 for error in found.values()):
         raise UserError(f"--normaliser {path}: errors are fractions from 0 to 1, not percent")
     clean = found.pop(("clean", 0), None)
     if not found:
         raise UserError(f"--normaliser {path} holds no error")
     return Baseline(path.name, found, clean, f"as {path.name} says")
+
+
+def _check_cells(path: Path, given: list[tuple[str, int]]) -> None:
+    """A misspelt name would be a cell that is missing, and a second line would hide the first."""
+    known = {("clean", 0), *cells(GROUPS["all"])}
+    for cell in given:
+        name = f"{cell[0]},{cell[1]}"
+        if cell not in known:
+            raise UserError(
+                f"--normaliser {path}: ImageNet-C has no {name}; lines are like fog,3 or clean,0"
+            )
+        if given.count(cell) > 1:
+            raise UserError(f"--normaliser {path} has two lines of {name}; leave one")

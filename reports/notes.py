@@ -52,17 +52,30 @@ def common_flags(rows: pd.DataFrame) -> set[str]:
 
 def _marked(table: pd.DataFrame) -> list[str]:
     """The flags of some rows, each with the rows that have it."""
-    several = table["label"].nunique() > 1
     common = common_flags(table)
-    rows: dict[str, list[str]] = {}
-    for _, row in table.iterrows():
-        name = f"{row['label']} {row['condition']}" if several else row["condition"]
-        for flag in sorted(flags_of(row["flags"]) - common):
-            rows.setdefault(flag, []).append(name)
-    return [f"! {flag} ({_some(on)}): {explain_flag(flag)}" for flag, on in rows.items()]
+    places: dict[str, list[tuple[str, str]]] = {}
+    for label, condition, cell in table[["label", "condition", "flags"]].to_numpy():
+        for flag in sorted(flags_of(cell) - common):
+            places.setdefault(flag, []).append((label, condition))
+    labels = list(dict.fromkeys(table["label"]))
+    return [f"! {flag} ({where(on, labels)}): {explain_flag(flag)}" for flag, on in places.items()]
 
 
-def _some(names: Sequence[str]) -> str:
+def where(places: Sequence[tuple[str, str]], labels: Sequence[str]) -> str:
+    """Which results are meant, in short: what is alike for all models is said once.
+
+    Args:
+        places: labels and conditions.
+        labels: of all models.
+    """
+    by_label = {label: [name for own, name in places if own == label] for label in labels}
+    first, *others = by_label.values()
+    if all(each == first for each in others):
+        return some(first) + (" of all models" if others else "")
+    return some([f"{label} {name}" for label, name in places])
+
+
+def some(names: Sequence[str]) -> str:
     """All of a few names; of many the first ones, and how many more."""
     rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return ", ".join(names[:MOST_NAMES]) + rest
@@ -87,5 +100,5 @@ def _not_scored(runs: Runs, table: pd.DataFrame) -> list[str]:
             absent.setdefault(key, []).append(str(row["condition"]))
     skipped = records[records["status"] == Status.SKIPPED]
     return [
-        f"{label}{_some(list(dict.fromkeys(names)))}{why}" for (label, why), names in absent.items()
+        f"{label}{some(list(dict.fromkeys(names)))}{why}" for (label, why), names in absent.items()
     ] + [f"skipped: {message}" for message in skipped["message"].unique()]

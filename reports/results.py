@@ -12,8 +12,8 @@ from robustbench_twicing.conditions import CLEAN, READOUT
 from robustbench_twicing.cost import Cost
 from robustbench_twicing.imagenet_c import OFFICIAL, SIDE
 from robustbench_twicing.records import RunFolder, Status
-from robustbench_twicing.records.atomic import write_atomically
 
+from .csv_text import save_csv
 from .diagnostics import Scored, diagnose
 from .intervals import wilson
 from .merging import Entry, Runs, merge
@@ -83,9 +83,7 @@ def write_results(run: RunFolder) -> Path:
 
 def save_results(table: pd.DataFrame, folder: Path) -> Path:
     """Write `results` as results.csv into a folder and return its path."""
-    path = folder / "results.csv"
-    write_atomically(path, lambda file: table.to_csv(file, index=False))
-    return path
+    return save_csv(table, folder / "results.csv")
 
 
 def _about(entry: Entry) -> dict[str, Any]:

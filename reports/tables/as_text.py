@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..csv_text import csv_text
 from .sheet import ABOUT, Sheet
 
 
@@ -17,7 +18,7 @@ def as_csv(sheet: Sheet) -> str:
     """
     frame = sheet.frame.set_axis([column.full_name for column in sheet.columns], axis=1)
     about = sheet.about.set_axis(frame.index)
-    return pd.concat([frame, about], axis=1).to_csv(lineterminator="\n")
+    return csv_text(pd.concat([frame, about], axis=1), index=True)
 
 
 def as_json(sheet: Sheet) -> str:

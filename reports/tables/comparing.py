@@ -1,12 +1,14 @@
 """A comparison as tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
 from robustbench_twicing.records.store import folder_name
 
 from ..comparison import ALL_IMAGES, Comparison
+from ..explanations import by_weight, explain_flag
+from ..notes import flags_of, where
 from ..paired import DRAWS
 from .sheet import ABOUT, Column, Sheet
 
@@ -58,8 +60,25 @@ def comparison_notes(comparison: Comparison) -> tuple[str, ...]:
             f"{row['label']} {row['condition']} is compared on {row['images']} images"
             for _, row in partly.iterrows()
         ),
+        *_flags(rows),
         *comparison.notes,
     )
+
+
+def _flags(rows: pd.DataFrame) -> Iterator[str]:
+    """What must be known of the numbers that were compared, each flag once."""
+    sides = (rows["baseline_flags"], rows["baseline"]), (rows["flags"], rows["label"])
+    places: dict[str, dict[tuple[str, str], None]] = {}
+    for cells, names in sides:
+        for cell, name, condition in zip(cells, names, rows["condition"], strict=True):
+            for flag in flags_of(cell):
+                places.setdefault(flag, {})[name, condition] = None
+    labels = list(dict.fromkeys([*rows["baseline"], *rows["label"]]))
+    pairs = [rows[[name, "condition"]].set_axis(range(2), axis=1) for name in ("baseline", "label")]
+    results = len(pd.concat(pairs).drop_duplicates())
+    for flag in sorted(places, key=by_weight):
+        on = "all" if len(places[flag]) == results else where(list(places[flag]), labels)
+        yield f"! {flag} ({on}): {explain_flag(flag)}"
 
 
 def _in_words(rows: pd.DataFrame) -> pd.DataFrame:
@@ -72,7 +91,7 @@ def _sheet(rows: pd.DataFrame, keys: Sequence[str], title: str, notes: tuple[str
     frame = rows.set_index(list(keys))[list(SHOWN)]
     frame = frame.rename_axis(["model" if key == "label" else key for key in keys])
     first = rows.iloc[0]
-    about = rows[["dataset", "protocol", "n_images", "seed"]].astype(str).assign(flags="")
+    about = rows[["dataset", "protocol", "n_images", "seed", "flags"]].astype(str)
     return Sheet(
         folder_name(f"comparison-{first['dataset']}-{first['protocol']}"),
         title,

@@ -37,11 +37,12 @@ def run(
     from reports.tables.as_console import print_notes, print_sheet
     from reports.tables.comparing import comparison_notes, tables_by_model
 
-    from ..records import RunFolder
     from .console import Console
     from .eval import exit_status
+    from .run_folders import check_out, open_runs
 
-    runs = merge([RunFolder.open(path) for path in run_dirs])
+    check_out(out)
+    runs = merge(open_runs(run_dirs))
     table = results(runs)
     found = compare(runs, table, baseline=baseline, intersect=intersect, seed=seed)
     console = Console()

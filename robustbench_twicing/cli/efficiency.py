@@ -101,8 +101,9 @@ def _basis(first: "Efficiency", rounds: int) -> str:
 def _write(found: "Sequence[Efficiency]", out: Path) -> None:
     import pandas as pd
 
+    from reports.csv_text import save_csv
+
     from ..efficiency import COLUMNS
-    from ..records.atomic import write_atomically
 
     table = pd.DataFrame([each.row() for each in found], columns=list(COLUMNS))
-    write_atomically(out, lambda file: table.to_csv(file, index=False))
+    save_csv(table, out)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .report_files import CONSOLE, Files, write_files
+from .run_folders import check_out
 from .status import DONE
 from .tables import EFFICIENCY, TableOptions, check_options, make_efficiency_sheets, make_sheets
 
@@ -83,6 +84,7 @@ def run(
     check_options(options)
     files = Files(output_format, plots, baseline, out)
     files.check()
+    check_out(out)
     if preset == EFFICIENCY:
         sheets = make_efficiency_sheets(run_dirs, options)
         if output_format in (None, CONSOLE):
@@ -93,12 +95,18 @@ def run(
 
 
 def _report(run_dirs: Sequence[Path], options: TableOptions, files: Files) -> int:
-    from reports import merge, results
+    from reports import merge, read_normaliser, results
+    from reports.comparison import check_baseline
+    from reports.csv_text import csv_text
 
-    from ..records import RunFolder
     from .eval import exit_status, save_tables, show_results
+    from .run_folders import open_runs
 
-    folders = [RunFolder.open(path) for path in run_dirs]
+    folders = open_runs(run_dirs)
+    labels = [each.label for folder in folders for each in folder.manifest.evaluations]
+    check_baseline(labels, files.baseline)
+    if options.normaliser is not None:
+        read_normaliser(options.normaliser)
     named, output_format, out = options.named, files.output_format, files.out
     if output_format in (None, CONSOLE) and not named:
         status = show_results(folders, normaliser=options.normaliser)
@@ -107,7 +115,7 @@ def _report(run_dirs: Sequence[Path], options: TableOptions, files: Files) -> in
     runs = merge(folders)
     table = results(runs)
     if out is None and output_format == "csv" and not named:
-        typer.echo(table.to_csv(index=False), nl=False)
+        typer.echo(csv_text(table), nl=False)
         return exit_status(table)
     sheets = make_sheets(runs, table, options)
     if named and output_format in (None, CONSOLE):

@@ -245,10 +245,28 @@ def test_files_read_back_as_the_same_numbers(tmp_path: Path) -> None:
     found = both(tmp_path)
     rows, changed = save_comparison(found, tmp_path / "out")
     assert (rows.name, changed.name) == ("comparison.csv", "changed.csv")
-    pd.testing.assert_frame_equal(
-        pd.read_csv(rows), found.rows, check_dtype=False, check_exact=True
-    )
+    read = pd.read_csv(rows, keep_default_na=False)
+    pd.testing.assert_frame_equal(read, found.rows, check_dtype=False, check_exact=True)
     pd.testing.assert_frame_equal(pd.read_csv(changed), found.changed, check_dtype=False)
+
+
+def test_what_must_be_known_of_the_numbers_is_said(tmp_path: Path) -> None:
+    models: dict[str, Any] = {"a": {"flags": ["random-weights"]}}
+    known: dict[str, Any] = {"models": models, "data": {"flags": ["x=1"]}}
+    made = write_run(tmp_path / "run", {"a": BASE, "b": OTHER}, **known)
+    found = against([made])
+    assert found.rows["baseline_flags"].tolist() == ["random-weights;x=1"] * 2
+    assert found.rows["flags"].tolist() == ["x=1"] * 2
+    said = " ".join(comparison_notes(found))
+    assert "! random-weights (a clean, a pgd@1/255): the network was never trained" in said
+    assert "! x=1 (all): the attack's constant x is 1 here" in said
+
+
+def test_runs_that_were_not_computed_alike_are_said(tmp_path: Path) -> None:
+    folders = [write_run(tmp_path / name, {name: BASE}) for name in "ab"]
+    for folder, torch in zip(folders, ("2.3", "2.4"), strict=True):
+        folder.add_session({"started": "", "versions": {"torch": torch}})
+    assert "The runs were not all computed alike: torch 2.3 and 2.4." in against(folders).notes
 
 
 def test_tables_of_a_comparison(tmp_path: Path) -> None:

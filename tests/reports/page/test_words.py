@@ -113,7 +113,7 @@ def test_flags_are_said_by_weight_once_a_kind() -> None:
     flags = ["random-weights", "8bit-+3-right;random-weights", "8bit--12-right;random-weights"]
     said = doubts(rows.assign(flags=flags))
     assert said[0].startswith("random-weights (all results): the network was never trained")
-    assert said[1].startswith("8bit--12-right and 1 like it (2 of 3 results): -12 images")
+    assert said[1].startswith("8bit--12-right and 1 like it (2 of 3 results): rounding")
     assert sum("8bit" in each for each in said) == 1
 
 

@@ -1,0 +1,58 @@
+"""Tables as CSV that a spreadsheet shows and does not execute."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from robustbench_twicing.records.atomic import write_atomically
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""With these a cell begins that spreadsheets take for a formula, wherever its text came from."""
+
+
+def csv_text(frame: pd.DataFrame, *, index: bool = False) -> str:
+    r"""A table as CSV: full precision, one heading line, lines end with a newline.
+
+    A label or an image's name that a spreadsheet would execute gets a leading apostrophe, which
+    spreadsheets do not show, and a carriage return is written as ``\\r``. All other texts, and all
+    numbers, are as they are.
+
+    Args:
+        frame: the table.
+        index: whether its index is written, too.
+    """
+    whole = frame.reset_index(allow_duplicates=True) if index else frame
+    columns = dict(enumerate(_defused(whole.iloc[:, at]) for at in range(whole.shape[1])))
+    names = [_plain(name) for name in whole.columns]
+    text: str = pd.DataFrame(columns).to_csv(index=False, header=names, lineterminator="\n")
+    return text
+
+
+def save_csv(frame: pd.DataFrame, path: Path) -> Path:
+    """Write `csv_text` as a file and return its path.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    content = csv_text(frame).encode("utf-8", "backslashreplace")
+    write_atomically(path, lambda file: _write(content, file))
+    return path
+
+
+def _defused(column: "pd.Series[Any]") -> "pd.Series[Any]":
+    if is_numeric_dtype(column) or is_bool_dtype(column):
+        return column
+    return pd.Series([_plain(value) for value in column], column.index, dtype=object)
+
+
+def _plain(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    defused = f"'{value}" if value.startswith(FORMULA) else value
+    return defused.replace("\r", "\\r")  # alone it would end a line for some readers
+
+
+def _write(content: bytes, path: Path) -> None:
+    path.write_bytes(content)

@@ -1,0 +1,49 @@
+"""Run folders that are read and folders that are written to, checked before anything is printed."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import UserError
+from ..records import RunFolder
+
+MOST_NAMES = 4
+"""Run folders that one line names."""
+
+
+def open_runs(paths: Sequence[Path]) -> list[RunFolder]:
+    """Open run folders.
+
+    Raises:
+        UserError: one is none; the message says what it is instead, where that can be seen.
+    """
+    return [_open(path) for path in paths]
+
+
+def _open(path: Path) -> RunFolder:
+    if path.is_file():
+        raise UserError(f"{path} is a file; give the folder that it is in, the --out of an eval")
+    if path.is_dir() and not (path / "run.json").exists():
+        runs = sorted(str(each.parent) for each in path.glob("*/run.json"))
+        if runs:
+            more = f" and {len(runs) - MOST_NAMES} more" if len(runs) > MOST_NAMES else ""
+            raise UserError(
+                f"{path} is not a run folder, but holds some: give {' '.join(runs[:MOST_NAMES])}"
+                f"{more}"
+            )
+    return RunFolder.open(path)
+
+
+def check_out(out: Path | None) -> None:
+    """Refuse a folder that cannot be written to, before work is done for it.
+
+    Raises:
+        UserError: it, or what it would be in, is a file, or may not be written to.
+    """
+    if out is None:
+        return
+    there = next(each for each in (out, *out.absolute().parents) if each.exists())
+    if not there.is_dir():
+        raise UserError(f"--out {out}: {there} is a file; name a folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UserError(f"--out {out}: {there} may not be written to; name another folder")
