@@ -195,7 +195,7 @@ def test_a_run_of_ones_own_is_the_normaliser(
     for text, message in {
         unit: "has several models, data sets or protocols under ImageNet-C; name one",
         f"{unit}:nobody": "label 'nobody' has no corruptions; its labels are base, other",
-        str(site.root / "nowhere"): "is not a run folder",
+        str(site.root / "nowhere"): "there is no such file, nor a folder",
     }.items():
         assert main(["report", run, "--normaliser", text]) == 1
         (line,) = capsys.readouterr().err.splitlines()
