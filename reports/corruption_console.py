@@ -81,10 +81,10 @@ def _lines(scores: pd.DataFrame, source: str) -> Iterator[str]:
         if status != "ok":
             why = "missing: " if status == INCOMPLETE else ""
             names = ", ".join(rows["number"])
-            yield f"{names}: {status}, no value ({source}); {why}{_some(str(missing))}"
+            yield f"{names}: {status}, no value ({source}); {why}{shortened(str(missing))}"
 
 
-def _some(missing: str) -> str:
+def shortened(missing: str) -> str:
     """The first few of what is missing; corruption_scores.csv has all of it."""
     parts = missing.split("; ")
     rest = f" and {len(parts) - MOST_MISSING} more" if len(parts) > MOST_MISSING else ""

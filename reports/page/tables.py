@@ -47,11 +47,11 @@ def page_tables(runs: Runs, table: pd.DataFrame, choices: Choices) -> Tables:
         except UserError as error:
             left_out.append(f"Table {name} is left out: {error}.")
             continue
-        shown += [
-            embed_sheet(mark(sheet, "significant", runs), table, said)
-            for sheet in sheets
-            if sheet.frame.notna().any(axis=None)
-        ]
+        for sheet in sheets:
+            if sheet.frame.notna().any(axis=None):
+                shown.append(embed_sheet(mark(sheet, "significant", runs), table, said))
+            else:
+                left_out += [note for note in without_flags(sheet.notes, table) if note not in said]
     return Tables(tuple(shown), tuple(left_out))
 
 

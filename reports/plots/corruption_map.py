@@ -8,7 +8,9 @@ from matplotlib.patches import Rectangle
 
 from robustbench_twicing.imagenet_c import EXTRA, MAIN, SEVERITIES
 
+from ..corruption_error import SIZE
 from ..corruption_rows import corruption_rows
+from ..corruption_scores import size_of
 from .lettering import lettering
 from .panel import panel
 
@@ -46,10 +48,17 @@ def corruption_map(ax: Axes, results: pd.DataFrame, *, label: str) -> None:
     ax.tick_params(length=0)
     ax.grid(visible=False)
     ax.spines[:].set_visible(False)
-    ax.set_xlabel("severity")
-    ax.set_title(
-        f"{lettering(label, 48)}\ntop-1 accuracy, % under ImageNet-C\n{lettering(shown.place, 48)}"
-    )
+    ax.set_xlabel(f"severity{'; hatched: not scored' if np.isnan(numbers).any() else ''}")
+    lines = [label, f"top-1 accuracy, % under {_made(rows)}", shown.place]
+    ax.set_title("\n".join(lettering(line, 48) for line in lines))
+
+
+def _made(rows: pd.DataFrame) -> str:
+    """What the images are: another size is not ImageNet-C, whatever its corruptions are called."""
+    size, source = size_of(rows), ", ".join(dict.fromkeys(map(str, rows["source"])))
+    if size == SIZE:
+        return f"ImageNet-C ({source})"
+    return f"ImageNet-C's corruptions at {size}, which is not ImageNet-C ({source})"
 
 
 def _write(ax: Axes, row: int, column: int, number: float) -> None:

@@ -1,10 +1,12 @@
 """Pictures as files."""
 
 from collections.abc import Iterable
+from itertools import tee
 from pathlib import Path
 
 from robustbench_twicing.records.atomic import write_atomically
 
+from ..file_names import told_apart
 from .lettering import styled
 from .picture import Picture
 
@@ -14,16 +16,18 @@ WITHOUT_DATE = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
 def save_pictures(drawn: Iterable[Picture], folder: Path) -> list[Path]:
-    """Write each picture in all `FORMATS`, named after it.
+    """Write each picture in all `FORMATS`, named after it; names that are alike are numbered.
 
     Raises:
         UserError: the folder cannot be written to.
     """
-    return [_save(picture, folder, ending) for picture in drawn for ending in FORMATS]
+    one, other = tee(drawn)  # drawn one by one: each is gone when the next is there
+    named = zip(told_apart(picture.name for picture in one), other, strict=True)
+    return [_save(each, folder, name, ending) for name, each in named for ending in FORMATS]
 
 
-def _save(picture: Picture, folder: Path, ending: str) -> Path:
-    path = folder / f"{picture.name}.{ending}"
+def _save(picture: Picture, folder: Path, name: str, ending: str) -> Path:
+    path = folder / f"{name}.{ending}"
 
     def write(temporary: Path) -> None:
         with styled():

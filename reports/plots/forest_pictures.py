@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
-from robustbench_twicing.records.store import folder_name
-
 from ..corruption_rows import ATTACK
+from ..file_names import file_name, places
 from .forest import MOST_MODELS, difference_forest
 from .legend import outside_legend
 from .lettering import styled
@@ -43,9 +42,10 @@ def forest_pictures(differences: pd.DataFrame, baseline: str) -> Iterator[Pictur
                 ax = figure.subplots()
                 difference_forest(ax, own, baseline=baseline, place=place, look_of=look_of)
                 outside_legend(ax)
-            number = f"_{first // MOST_MODELS + 1}" if len(labels) > MOST_MODELS else ""
+            number = f"{first // MOST_MODELS + 1}" if len(labels) > MOST_MODELS else ""
             title = f"Differences to {baseline}: {place}"
             alt = f"Forest plot of top-1 accuracy minus the baseline's. {title}. "
             alt += f"Models: {', '.join(some)}. The numbers are in the table below."
-            name = folder_name(f"differences_{dataset}_{protocol}{number}")
+            place_names = places(rows, differences, ("dataset", "protocol"))
+            name = file_name("differences", *place_names, number)
             yield Picture(name, title, alt, figure)

@@ -10,7 +10,7 @@ class Picture:
     """A figure and what is said of it.
 
     Attributes:
-        name: unique, as a file name without its ending.
+        name: as a file name without its ending; short, so that two may have the same.
         title: one line.
         alt: what it shows, for those who do not see it.
         figure: drawn; to be saved inside `styled`.

@@ -7,10 +7,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from robustbench_twicing.conditions import CLEAN
-from robustbench_twicing.records.store import folder_name
 
 from ..corruption_error import Baseline
 from ..corruption_rows import ATTACK
+from ..file_names import file_name, places
 from ..sweeps import budget_curves
 from .corruption_pictures import corruption_pictures
 from .curves import Accuracy, attack_title, budget_curve, points
@@ -20,6 +20,7 @@ from .panel import panel
 from .picture import Picture
 from .series import Look, looks
 
+PLACE = ("dataset", "protocol")
 MOST_NAMES = 5
 """Models that a description goes through one by one."""
 
@@ -35,14 +36,17 @@ def pictures(results: pd.DataFrame, *, baseline: Baseline | None = None) -> Iter
         baseline: the normaliser of corruption errors, AlexNet unless given.
     """
     look_of = looks(list(results["label"]))
+    corrupted = results[results["attack"] == ATTACK]
     for _, rows in results.groupby(["dataset", "protocol"], sort=False):
         for attack in budget_curves(rows)["attack"].unique():
-            yield _budgets(rows, attack, look_of)
+            name = file_name("accuracy", attack, *places(rows, results, PLACE))
+            yield _budgets(rows, attack, look_of, name)
         for _, same in rows[rows["attack"] == ATTACK].groupby("source", sort=False):
-            yield from corruption_pictures(same, baseline, look_of)
+            place = places(same, corrupted, (*PLACE, "source"))
+            yield from corruption_pictures(same, baseline, look_of, place=place)
 
 
-def _budgets(rows: pd.DataFrame, attack: str, look_of: Mapping[str, Look]) -> Picture:
+def _budgets(rows: pd.DataFrame, attack: str, look_of: Mapping[str, Look], name: str) -> Picture:
     ours = rows[rows["attack"].isin([CLEAN, attack])]
     ours = ours[ours["label"].isin(rows.loc[rows["attack"] == attack, "label"])]
     shown, labels = panel(ours), list(dict.fromkeys(ours["label"]))
@@ -55,7 +59,6 @@ def _budgets(rows: pd.DataFrame, attack: str, look_of: Mapping[str, Look]) -> Pi
     title = f"Accuracy under {attack_title(ours, attack)}: {shown.place}"
     alt = f"Two line plots, top-1 and top-5 accuracy in percent over the budget. {title}. "
     alt += _described(ours, attack, labels)
-    name = folder_name(f"budget_{attack}_{shown.dataset}_{shown.protocol}")
     return Picture(name, title, alt, figure)
 
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from robustbench_twicing.records.store import folder_name
-
+from ..file_names import file_name
 from ..merging import Runs
 from ..notes import notes
 from .cells import about, unscored
@@ -38,7 +37,7 @@ def all_results(runs: Runs, rows: pd.DataFrame) -> Iterator[Sheet]:
     said = [*unscored(rows), *notes(runs, rows)]
     place = rows.iloc[0]
     yield Sheet(
-        folder_name(f"results-{place['dataset']}-{place['protocol']}"),
+        file_name("results", place["dataset"], place["protocol"]),
         "Accuracy, percent, with 95 % Wilson interval (from, to) of top-1",
         frame.set_axis(pd.RangeIndex(len(shown)), axis=1).rename_axis(["model", "condition"]),
         tuple(shown.values()),

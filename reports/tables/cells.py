@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.manifest import first_difference
-from robustbench_twicing.records.store import folder_name
 
+from ..file_names import file_name
 from ..identity import condition_identity, data_identity
 from ..merging import Entry, Runs
 from ..notes import notes
@@ -103,7 +103,7 @@ def sheet_of(name: str, title: str, cells: Cells, *, place: str | None = None) -
     places = places if place is None else [place]
     frame = cells.frame.set_axis(pd.RangeIndex(cells.frame.shape[1]), axis=1)
     return Sheet(
-        folder_name("-".join([name, *filter(None, places)])),
+        file_name(name, *places),
         title,
         frame,
         cells.columns,

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from robustbench_twicing.records.store import folder_name
-
 from ..comparison import ALL_IMAGES, Comparison
 from ..explanations import by_weight, explain_flag
+from ..file_names import file_name
 from ..notes import flags_of, where
 from ..paired import DRAWS
 from .sheet import ABOUT, Column, Sheet
@@ -93,7 +92,7 @@ def _sheet(rows: pd.DataFrame, keys: Sequence[str], title: str, notes: tuple[str
     first = rows.iloc[0]
     about = rows[["dataset", "protocol", "n_images", "seed", "flags"]].astype(str)
     return Sheet(
-        folder_name(f"comparison-{first['dataset']}-{first['protocol']}"),
+        file_name("comparison", first["dataset"], first["protocol"]),
         title,
         frame.set_axis(pd.RangeIndex(len(SHOWN)), axis=1),
         tuple(SHOWN.values()),

@@ -5,9 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.atomic import write_atomically
 
+from ..file_names import told_apart
 from .as_html import as_html
 from .as_latex import as_latex
 from .as_text import as_csv, as_json, as_markdown
@@ -31,20 +31,20 @@ FORMATS = {
 
 
 def save_sheets(sheets: Sequence[Sheet], folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Write each table in these formats, named after it.
+    """Write each table in these formats, named after it; names that are alike are numbered.
 
     Raises:
-        UserError: the folder cannot be written to, or two tables have one name.
+        UserError: the folder cannot be written to.
     """
-    names = [sheet.name for sheet in sheets]
-    for name in names:
-        if names.count(name) > 1:
-            raise UserError(f"two tables would be written to {folder / name}; report fewer at once")
-    return [_save(sheet, folder, FORMATS[name]) for sheet in sheets for name in formats]
+    names = told_apart(sheet.name for sheet in sheets)
+    return [
+        _save(sheet, folder / f"{name}.{FORMATS[form].ending}", FORMATS[form])
+        for name, sheet in zip(names, sheets, strict=True)
+        for form in formats
+    ]
 
 
-def _save(sheet: Sheet, folder: Path, form: Format) -> Path:
-    path = folder / f"{sheet.name}.{form.ending}"
+def _save(sheet: Sheet, path: Path, form: Format) -> Path:
     write_atomically(path, partial(_write, form.render(sheet)))
     return path
 

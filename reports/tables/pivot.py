@@ -8,8 +8,8 @@ import pandas as pd
 from pandas.api.types import is_integer_dtype
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records.store import folder_name
 
+from ..file_names import file_name
 from ..merging import Runs
 from ..notes import notes
 from ..results import COLUMNS
@@ -97,7 +97,7 @@ def _pivot(
     said = [*unscored(part), *notes(runs, part)]
     place = [str(part[name].iloc[0]) for name in SPLIT if name not in (*rows, *columns)]
     return Sheet(
-        folder_name("-".join(["table", *values, *place])),
+        file_name("table", *values, *place),
         f"{', '.join(values)} by {', '.join(rows)} and {', '.join(columns)}",
         frame,
         tuple(_column(key, value, rows, single=single) for key in keys for value in values),

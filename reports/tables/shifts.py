@@ -7,11 +7,12 @@ import pandas as pd
 
 from robustbench_twicing.errors import UserError
 
+from ..corruption_console import shortened
 from ..corruption_error import Baseline
 from ..corruption_rows import ATTACK
 from ..corruption_scores import corruption_scores
 from ..merging import Runs
-from ..notes import notes
+from ..notes import notes, some
 from .cells import Need, about, fill, sheet_of
 from .sheet import Column, Sheet
 
@@ -79,6 +80,9 @@ def _about_scores(scores: pd.DataFrame) -> Iterator[str]:
             f"Corruption errors are in percent of those of {normaliser}; the corrupted images are "
             f"{source}."
         )
-    for _, row in scores[scores["status"] != "ok"].iterrows():
-        lacks = f", without {row['missing']}" if row["missing"] else ""
-        yield f"{row['label']} has no {row['number']} ({row['status']}{lacks})."
+    lacking = scores[scores["status"] != "ok"]
+    for (number, status, missing), rows in lacking.groupby(
+        ["number", "status", "missing"], sort=False
+    ):
+        labels = some(list(dict.fromkeys(rows["label"])))
+        yield f"No {number} of {labels}: {status} ({shortened(str(missing))})."

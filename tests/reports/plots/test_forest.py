@@ -111,15 +111,15 @@ def test_each_place_and_every_few_models_have_a_picture() -> None:
         everywhere(1, ["clean"], protocol="paper"),
     ]
     assert shown(pd.concat(rows, ignore_index=True)) == {
-        "differences_photos_pixel_1": ["clean", "pgd@1/255"],
-        "differences_photos_pixel_2": ["clean", "pgd@1/255"],
-        "differences_photos_paper": ["clean"],
+        "differences-pixel-1": ["clean", "pgd@1/255"],
+        "differences-pixel-2": ["clean", "pgd@1/255"],
+        "differences-paper": ["clean"],
     }
 
 
 def test_of_too_many_conditions_the_corruptions_are_left_to_the_tables() -> None:
     corrupted = [f"imagenet-c/fog{n}/1" for n in range(MOST_CONDITIONS)]
-    assert shown(everywhere(1, ["clean", *corrupted])) == {"differences_photos_pixel": ["clean"]}
-    assert len(shown(everywhere(1, corrupted))["differences_photos_pixel"]) == MOST_CONDITIONS
+    assert shown(everywhere(1, ["clean", *corrupted])) == {"differences": ["clean"]}
+    assert len(shown(everywhere(1, corrupted))["differences"]) == MOST_CONDITIONS
     assert shown(everywhere(1, [*corrupted, "imagenet-c/more/1"])) == {}
     assert shown(everywhere(1, [f"pgd@{n}/255" for n in range(MOST_CONDITIONS + 1)])) == {}

@@ -29,10 +29,10 @@ def test_each_attack_of_each_place_has_one_picture() -> None:
     )
     found = list(pictures(rows))
     assert [each.name for each in found] == [
-        "budget_fgsm_photos_pixel",
-        "budget_pgd_photos_pixel",
-        "budget_fgsm_photos_paper",
-        "budget_fgsm_others_pixel",
+        "accuracy-fgsm-photos-pixel",
+        "accuracy-pgd-photos-pixel",
+        "accuracy-fgsm-photos-paper",
+        "accuracy-fgsm-others-pixel",
     ]
     assert [len(each.figure.axes[0].lines) for each in found] == [2, 1, 1, 1]
     for each in found:
@@ -61,9 +61,9 @@ def test_corruptions_have_bars_and_a_map_for_each_model() -> None:
     found = list(pictures(joined(*(corrupted(label) for label in labels))))
     names = [each.name for each in found]
     assert names == [
-        "corruption-error_photos_pixel_files_1",
-        "corruption-error_photos_pixel_files_2",
-        *(f"corruptions_{label}_photos_pixel_files" for label in labels),
+        "corruption-errors-1",
+        "corruption-errors-2",
+        *(f"corruption-map-{label}" for label in labels),
     ]
     assert [len(each.figure.axes[0].containers) for each in found[:2]] == [MOST_BARS, 1]
 
@@ -72,10 +72,10 @@ def test_sources_of_corrupted_images_are_never_mixed() -> None:
     rows = joined(corrupted("A", source="official"), corrupted("B", source="generated-memory"))
     names = [each.name for each in pictures(rows)]
     assert names == [
-        "corruption-error_photos_pixel_official",
-        "corruptions_A_photos_pixel_official",
-        "corruption-error_photos_pixel_generated-memory",
-        "corruptions_B_photos_pixel_generated-memory",
+        "corruption-errors-official",
+        "corruption-map-A-official",
+        "corruption-errors-generated-memory",
+        "corruption-map-B-generated-memory",
     ]
 
 
@@ -107,3 +107,12 @@ def test_drawing_changes_no_setting() -> None:
     before = dict(matplotlib.rcParams)
     next(pictures(sweep("A", "fgsm", RIGHT)))
     assert dict(matplotlib.rcParams) == before
+
+
+def test_there_are_no_bars_without_any_complete_corruption_error() -> None:
+    rows = corrupted("A")
+    part = rows[~rows["condition"].str.endswith("/2")]
+    small = rows.assign(flags="not-imagenet-c-enlarged-28px")
+    assert any("errors" in picture.name for picture in pictures(rows))
+    for each in (part, small):
+        assert [picture.name for picture in pictures(each)] == ["corruption-map-A"]

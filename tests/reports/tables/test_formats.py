@@ -22,7 +22,6 @@ from reports.tables.as_latex import as_latex, escape
 from reports.tables.as_text import as_csv, as_json, as_markdown
 from reports.tables.formats import FORMATS, save_sheets
 from reports.tables.sheet import ABOUT, Column, Sheet
-from robustbench_twicing.errors import UserError
 
 NASTY = (
     "<script>alert('x')</script>",
@@ -260,5 +259,5 @@ def test_files_are_named_after_table_and_format(tmp_path: Path) -> None:
     ]
     for path, form in zip(paths, FORMATS.values(), strict=True):
         assert path.read_bytes().decode() == form.render(made)
-    with pytest.raises(UserError, match="two tables would be written to"):
-        save_sheets([made, made], tmp_path, ["csv"])
+    again = save_sheets([made, made, replace(made, name="NAME")], tmp_path, ["csv"])
+    assert [path.name for path in again] == ["name.csv", "name-2.csv", "NAME-3.csv"]

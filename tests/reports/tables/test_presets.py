@@ -202,7 +202,7 @@ def test_an_incomplete_mce_is_empty_and_says_what_is_missing(tmp_path: Path) -> 
     (sheet,) = tables("table2", write_run(tmp_path, {"a": less}))
     assert values(sheet)[2] == ""
     assert values(sheet)[3] != ""
-    assert any("a has no mCE (incomplete" in note and "fog" in note for note in sheet.notes)
+    assert "No mCE of a: incomplete (fog/3)." in sheet.notes
 
 
 def test_sources_of_corrupted_images_never_share_a_column(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_pictures_are_drawn_where_they_are_wanted(
     out = site.root / "new" / "plots"
     run = str(site.root / "run")
     assert main(["report", run, "--format", "csv", "--plots", "--out", str(out)]) == 0
-    names = [f"budget_{attack}_photos_pixel" for attack in ("fgsm", "pgd")]
+    names = [f"accuracy-{attack}" for attack in ("fgsm", "pgd")]
     wanted = {f"{name}.{ending}" for name in names for ending in ("png", "pdf", "svg")}
     wanted |= {"results.csv", "results-photos-pixel.csv"}
     assert {path.name for path in out.iterdir()} == wanted
@@ -246,7 +246,7 @@ def test_differences_are_drawn_with_the_pictures(site: Site) -> None:
     assert site.eval("--attacks", "clean", *models) == 0
     out = site.root / "plots"
     assert main(["report", str(site.root / "run"), "--plots", "--out", str(out)]) == 0
-    assert "differences_photos_pixel.png" in {path.name for path in out.iterdir()}
+    assert "differences.png" in {path.name for path in out.iterdir()}
 
 
 @pytest.mark.parametrize(
