@@ -31,12 +31,13 @@ INTRODUCTION = """\
 Written by `make bench`, which runs the scripts in `benchmarks/` one after the other. Ways to do one
 thing are timed in alternation in one process, and a ratio is the median over rounds of the times of
 one round, so that what else the machine does meets all ways alike. A ratio below 1 is faster than
-what the column names. Times are of this machine at this load; ratios carry over better. Models have
-random weights, on which the time does not depend.
+what the column names. What one thread computes is timed by the processor, everything else by the
+wall clock. Times are of this machine at this load; ratios carry over better. Models have random
+weights, on which the time does not depend.
 """
 
 
-def measured(names: Sequence[str]) -> Iterator[Table]:
+def tables_of(names: Sequence[str]) -> Iterator[Table]:
     """The tables of these benchmarks, printed as they come, with the time each took."""
     for name in names:
         begun = time.perf_counter()
@@ -57,7 +58,7 @@ def main() -> None:
     asked = parser.parse_args()
     set_up(asked.threads)
     started, load = datetime.now(UTC), os.getloadavg()[0]
-    tables = list(measured(asked.only))
+    tables = list(tables_of(asked.only))
     page = "\n".join(
         [INTRODUCTION, *(each.markdown() for each in (describe(started, load), *tables))]
     )

@@ -17,10 +17,10 @@ from torch import Tensor
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.table import Table, show
-from benchmarks.timing import arguments, threads
+from benchmarks.timing import arguments, measured, threads
 from robustbench_twicing.memory import peak_mib
 from robustbench_twicing.models.attention import average, average_twice, weights
-from robustbench_twicing.timing import alternate, median_ratio
+from robustbench_twicing.timing import median_ratio
 
 SHAPE = (3, 197, 64)
 CPU = torch.device("cpu")
@@ -55,7 +55,7 @@ def measure(*, batch: int = 8, rounds: int = 15) -> Iterator[Table]:
     ways: dict[str, Callable[[], object]] = {
         name: partial(gradient, form) for name, form in FORMS.items()
     }
-    seconds = alternate(ways, rounds)
+    seconds = measured(ways, rounds)
     rows = [
         [name, f"{median_ratio(taken, seconds[FLOOR]):.3f}", f"{peak_mib(ways[name], CPU):.0f}"]
         for name, taken in seconds.items()
@@ -68,4 +68,4 @@ def measure(*, batch: int = 8, rounds: int = 15) -> Iterator[Table]:
 
 
 if __name__ == "__main__":
-    show(measure(**arguments(__doc__, batch=8, rounds=15)))
+    show(measure(**arguments(__doc__, measure.__kwdefaults__)))

@@ -16,10 +16,11 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.table import Table, show
+from benchmarks.timing import measured
 from robustbench_twicing.data import Dataset, open_dataset
 from robustbench_twicing.data.crop_cache import cache_crops
 from robustbench_twicing.preprocessing import Preprocessing
-from robustbench_twicing.timing import alternate, median_ratio
+from robustbench_twicing.timing import median_ratio
 
 PREPROCESSING = Preprocessing(crop=224, resize=256)
 FILES, CACHE = "files", "warm cache"
@@ -41,7 +42,7 @@ def measure(*, data: str = "samples:imagenet", rounds: int = 9) -> Iterator[Tabl
             FILES: partial(read, files),
             CACHE: partial(read, cached),
         }
-        seconds = alternate(ways, rounds)
+        seconds = measured(ways, rounds)
     rows = []
     for name, taken in seconds.items():
         faster = median_ratio(seconds[FILES], taken)

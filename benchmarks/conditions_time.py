@@ -1,6 +1,6 @@
 """What one image costs under each condition of the suite.
 
-    python benchmarks/conditions_time.py [--images 4] [--rounds 2] [--threads N]
+    python benchmarks/conditions_time.py [--images 2] [--rounds 1] [--threads N]
 
 DeiT-tiny at 224 px with random weights on sample photographs. Attacks are timed as `eval` charges
 them to a condition: the attack, its check, and two passes that score it. A corruption is the time
@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from attacks import ATTACKS
 from attacks.corruptions import CORRUPTIONS, GeneratedImages
 from benchmarks.table import Table, show
-from benchmarks.timing import arguments, threads
+from benchmarks.timing import arguments, measured, threads
 from reports import results
 from robustbench_twicing import load_model
 from robustbench_twicing.classifier import Classifier
@@ -30,7 +30,6 @@ from robustbench_twicing.data.limit import limit_dataset
 from robustbench_twicing.making import Maker, Wanted
 from robustbench_twicing.runner import Options, evaluate_models
 from robustbench_twicing.tasks import make_task
-from robustbench_twicing.timing import alternate
 
 BUDGET, SEVERITY = Fraction(1, 255), 3
 
@@ -43,7 +42,7 @@ class Charged(NamedTuple):
     backward: float
 
 
-def measure(*, images: int = 4, rounds: int = 2) -> Iterator[Table]:
+def measure(*, images: int = 2, rounds: int = 1) -> Iterator[Table]:
     """One table for attacks, one for corruptions."""
     model = load_model("deit_tiny_patch16_224", "random:0", kernels="auto")
     data = limit_dataset(open_dataset("samples:imagenet"), images)
@@ -101,7 +100,7 @@ def corrupted(data: Dataset, clean_pass: float, rounds: int) -> Table:
         name: lambda position=position: maker.make(Wanted(position, range(len(data))))
         for position, name in enumerate(names)
     }
-    seconds = alternate(ways, rounds)
+    seconds = measured(ways, rounds)
     rows = []
     for name, taken in seconds.items():
         making = 1000 * median(taken) / len(data)
@@ -115,4 +114,4 @@ def corrupted(data: Dataset, clean_pass: float, rounds: int) -> Table:
 
 
 if __name__ == "__main__":
-    show(measure(**arguments(__doc__, images=4, rounds=2)))
+    show(measure(**arguments(__doc__, measure.__kwdefaults__)))

@@ -21,9 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from attacks.corruptions import CORRUPTIONS, corrupt, image_rng
 from attacks.corruptions.pixels import Pixels
 from benchmarks.table import Table, show
-from benchmarks.timing import arguments
+from benchmarks.timing import arguments, measured
 from robustbench_twicing.preprocessing import Preprocessing
-from robustbench_twicing.timing import alternate
 
 NEEDED = "imagecorruptions-imaug opencv-python-headless scikit-image numba"
 Corrupt = Callable[..., object]
@@ -68,7 +67,7 @@ def milliseconds(
     ways: dict[str, Callable[[], object]] = {"own": partial(run, jpeg_quality=None), "jpeg": run}
     if other is not None:
         ways["other"] = partial(other, image, corruption_name=name, severity=severity)
-    return {way: 1000 * median(taken) for way, taken in alternate(ways, rounds).items()}
+    return {way: 1000 * median(taken) for way, taken in measured(ways, rounds).items()}
 
 
 def _row(name: str, times: dict[str, float]) -> list[str]:
@@ -78,4 +77,4 @@ def _row(name: str, times: dict[str, float]) -> list[str]:
 
 
 if __name__ == "__main__":
-    show(measure(**arguments(__doc__, rounds=20, severity=3)))
+    show(measure(**arguments(__doc__, measure.__kwdefaults__)))

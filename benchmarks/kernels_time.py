@@ -17,10 +17,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.model_time import ways
 from benchmarks.table import Table, show
-from benchmarks.timing import arguments, threads
+from benchmarks.timing import arguments, measured, threads
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.kernels import choose_kernels
-from robustbench_twicing.timing import alternate, median_ratio
+from robustbench_twicing.timing import median_ratio
 
 NAMES = ("deit_tiny_patch16_224", "deit_tiny_twicing_patch16_224")
 CPU = torch.device("cpu")
@@ -41,11 +41,11 @@ def measure(*, batch: int = 8, rounds: int = 5) -> Iterator[Table]:
 def _rows(name: str, batch: int, rounds: int) -> Iterator[list[str]]:
     built = {kernels: ways(name, batch, "auto", kernels, CPU) for kernels in ("plain", "onednn")}
     for index, title in enumerate(("forward", "forward and gradient of the input")):
-        seconds = alternate({kernels: both[index] for kernels, both in built.items()}, rounds)
+        seconds = measured({kernels: both[index] for kernels, both in built.items()}, rounds)
         times = [f"{1000 * median(taken) / batch:.1f}" for taken in seconds.values()]
         ratio = median_ratio(seconds["onednn"], seconds["plain"])
         yield [name, title, *times, f"{ratio:.3f}"]
 
 
 if __name__ == "__main__":
-    show(measure(**arguments(__doc__, batch=8, rounds=5)))
+    show(measure(**arguments(__doc__, measure.__kwdefaults__)))

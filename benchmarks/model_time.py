@@ -18,7 +18,7 @@ import torch
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.table import Table, show
-from benchmarks.timing import ratio_table, set_up, threads
+from benchmarks.timing import measured, ratio_table, set_up, threads
 from robustbench_twicing import load_model
 from robustbench_twicing.models import model_facts
 from robustbench_twicing.timing import alternate
@@ -75,7 +75,8 @@ def measure(
         f"median of {rounds}."
     )
     for title, index in (("Forward pass", 0), ("Forward pass and gradient of the input", 1)):
-        seconds = alternate({name: both[index] for name, both in built.items()}, rounds)
+        timed = {name: both[index] for name, both in built.items()}
+        seconds = measured(timed, rounds) if where.type == "cpu" else alternate(timed, rounds)
         yield ratio_table(title, seconds, names[:1], images=batch, about=about)
 
 

@@ -18,10 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import pgd
 from benchmarks.table import Table, show
-from benchmarks.timing import arguments, ratio_table, threads
+from benchmarks.timing import arguments, measured, ratio_table, threads
 from robustbench_twicing import load_model
 from robustbench_twicing.classifier import Classifier
-from robustbench_twicing.timing import alternate
 
 EPS, STEPS, REL_STEP = 4 / 255, 20, 0.15
 FLOOR, LIBRARY = "20 input gradients", "torchattacks.PGD"
@@ -75,10 +74,10 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
 
 def measure(*, batch: int = 4, rounds: int = 3) -> Iterator[Table]:
     """One table."""
-    seconds = alternate(ways(batch), rounds)
+    seconds = measured(ways(batch), rounds)
     about = f"DeiT-tiny, PGD of {STEPS} steps, batch {batch}, {threads()}, median of {rounds}."
     yield ratio_table("PGD", seconds, (FLOOR, LIBRARY), images=batch, about=about)
 
 
 if __name__ == "__main__":
-    show(measure(**arguments(__doc__, batch=4, rounds=3)))
+    show(measure(**arguments(__doc__, measure.__kwdefaults__)))

@@ -91,4 +91,4 @@ def measure(*, images: int = 16, batch: int = 4, rounds: int = 2) -> Iterator[Ta
 
 
 if __name__ == "__main__":
-    show(measure(**arguments(__doc__, images=16, batch=4, rounds=2)))
+    show(measure(**arguments(__doc__, measure.__kwdefaults__)))

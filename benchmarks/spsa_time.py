@@ -18,10 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import spsa
 from benchmarks.table import Table, show
-from benchmarks.timing import arguments, ratio_table, threads
+from benchmarks.timing import arguments, measured, ratio_table, threads
 from robustbench_twicing import load_model
 from robustbench_twicing.memory import peak_mib
-from robustbench_twicing.timing import alternate
 
 EPS, SAMPLES = 1 / 255, 128
 CPU = torch.device("cpu")
@@ -66,7 +65,7 @@ def measure(*, batch: int = 1, rounds: int = 3) -> Iterator[Table]:
     """One table of times, one of memory."""
     all_ways = ways(batch)
     # A measurement takes seconds: what is set up in the first does not show.
-    seconds = alternate(all_ways, rounds, warm_up=0)
+    seconds = measured(all_ways, rounds, warm_up=0)
     floors = [name for name in (TORCHATTACKS, CLEVERHANS) if name in seconds]
     about = (
         f"DeiT-tiny, one step of {SAMPLES} pairs of probes, batch {batch}, {threads()}, "
@@ -81,4 +80,4 @@ def measure(*, batch: int = 1, rounds: int = 3) -> Iterator[Table]:
 
 
 if __name__ == "__main__":
-    show(measure(**arguments(__doc__, batch=1, rounds=3)))
+    show(measure(**arguments(__doc__, measure.__kwdefaults__)))

@@ -18,12 +18,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import ATTACKS
 from benchmarks.table import Table, show
-from benchmarks.timing import arguments, ratio_table, threads
+from benchmarks.timing import arguments, measured, ratio_table, threads
 from robustbench_twicing import load_model
 from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifier import Classifier
 from robustbench_twicing.threat import PIXEL
-from robustbench_twicing.timing import alternate
 
 BUDGETS = [Fraction(count, 255) for count in range(1, 7)]
 LIBRARY = "6 x torchattacks.FGSM"
@@ -57,7 +56,7 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
 
 def measure(*, batch: int = 8, rounds: int = 5) -> Iterator[Table]:
     """One table."""
-    seconds = alternate(ways(batch), rounds)
+    seconds = measured(ways(batch), rounds)
     about = (
         f"DeiT-tiny, FGSM at 1 to 6 over 255, batch {batch}, {threads()}, median of {rounds}. "
         "One gradient serves all budgets, and the clean logits are from its own forward pass."
@@ -66,4 +65,4 @@ def measure(*, batch: int = 8, rounds: int = 5) -> Iterator[Table]:
 
 
 if __name__ == "__main__":
-    show(measure(**arguments(__doc__, batch=8, rounds=5)))
+    show(measure(**arguments(__doc__, measure.__kwdefaults__)))

@@ -2,24 +2,29 @@
 
 import argparse
 import statistics
+import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
 from benchmarks.table import Table
-from robustbench_twicing.timing import median_ratio
+from robustbench_twicing.timing import alternate, median_ratio
 
 
-def arguments(about: str | None, **defaults: int) -> dict[str, int]:
+def arguments(about: str | None, defaults: Mapping[str, int] | None) -> dict[str, int]:
     """One option for each default, like ``--rounds 5``, and --threads, which is set at once.
 
     The warnings of other libraries are silenced with it: they are not what is measured.
+
+    Args:
+        about: the script's docstring.
+        defaults: keyword arguments of its `measure`.
     """
     parser = argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for name, value in defaults.items():
+    for name, value in (defaults or {}).items():
         parser.add_argument(f"--{name}", type=int, default=value, help=f"default {value}")
     parser.add_argument("--threads", type=int, help="CPU threads")
     asked = vars(parser.parse_args())
@@ -32,6 +37,18 @@ def set_up(threads: int | None) -> None:
     if threads:
         torch.set_num_threads(threads)
     warnings.filterwarnings("ignore", module="foolbox|eagerpy|torchattacks|cleverhans")
+
+
+def measured(
+    ways: Mapping[str, Callable[[], object]], rounds: int, *, warm_up: int = 1
+) -> dict[str, list[float]]:
+    """`alternate` for what this process computes on the CPU.
+
+    With one thread by the processor's time, which other programs do not lengthen by taking turns
+    with this one; with more by the wall's.
+    """
+    clock = time.process_time if torch.get_num_threads() == 1 else time.perf_counter
+    return alternate(ways, rounds, warm_up=warm_up, clock=clock)
 
 
 def threads() -> str:

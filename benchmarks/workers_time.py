@@ -50,4 +50,4 @@ def measure(*, workers: int = 2, rounds: int = 2) -> Iterator[Table]:
 
 
 if __name__ == "__main__":
-    show(measure(**arguments(__doc__, workers=2, rounds=2)))
+    show(measure(**arguments(__doc__, measure.__kwdefaults__)))

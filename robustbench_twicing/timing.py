@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 
 def alternate(
-    ways: Mapping[str, Callable[[], object]], rounds: int, *, warm_up: int = 1
+    ways: Mapping[str, Callable[[], object]],
+    rounds: int,
+    *,
+    warm_up: int = 1,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[float]]:
     """Seconds of each way, one measurement a round, after rounds that do not count.
 
@@ -16,14 +20,16 @@ def alternate(
         ways: name to what is timed; a way that leaves work behind (on a GPU) must wait for it.
         rounds: measurements of each way.
         warm_up: rounds before them, in which memory, caches and kernels are set up.
+        clock: seconds; the wall's, or `time.process_time` for what one thread computes on a machine
+            that others use, too.
     """
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(warm_up + rounds):
         for name, way in ways.items():
-            start = time.perf_counter()
+            start = clock()
             way()
             if number >= warm_up:
-                seconds[name].append(time.perf_counter() - start)
+                seconds[name].append(clock() - start)
     return seconds
 
 

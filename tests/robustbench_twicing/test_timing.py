@@ -15,10 +15,8 @@ class Clock:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    clock = Clock()
-    monkeypatch.setattr("time.perf_counter", clock)
-    return clock
+def clock() -> Clock:
+    return Clock()
 
 
 def test_ways_take_turns_and_the_warm_up_does_not_count(clock: Clock) -> None:
@@ -30,7 +28,7 @@ def test_ways_take_turns_and_the_warm_up_does_not_count(clock: Clock) -> None:
 
     durations = {"a": [9.0, 8.0, 1.0, 2.0, 3.0], "b": [7.0, 7.0, 4.0, 5.0, 6.0]}
     ways = {name: (lambda name=name: way(name, durations[name])) for name in durations}
-    seconds = alternate(ways, 3, warm_up=2)
+    seconds = alternate(ways, 3, warm_up=2, clock=clock)
     assert calls == ["a", "b"] * 5
     assert seconds == {"a": [1, 2, 3], "b": [4, 5, 6]}
 
@@ -41,7 +39,7 @@ def test_one_round_warms_up_unless_told(clock: Clock) -> None:
     def way() -> None:
         clock.now += durations.pop(0)
 
-    assert alternate({"a": way}, 1) == {"a": [1.0]}
+    assert alternate({"a": way}, 1, clock=clock) == {"a": [1.0]}
 
 
 def test_the_ratio_is_that_of_rounds_not_of_medians() -> None:
