@@ -12,7 +12,9 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.lines import one_line
 
 SECONDS = 10
-"""For one file; the machine may be busy."""
+"""Of computing, for one file."""
+WAITING = 90
+"""Seconds by the clock; the machine may be busy with other work."""
 MIB = 2**20
 ROOM = 4096 * MIB
 """Address space beyond what the process has; an allocation beyond it fails at once."""
@@ -52,7 +54,7 @@ def watch(action: Callable[[], object], *, names: str, canary: Path, mib: int) -
         refused = one_line(str(error))
         fault = _unclear(refused, names)
     except TooSlowError:
-        fault = f"hang: more than {SECONDS} s"
+        fault = f"hang: more than {SECONDS} s of computing, or {WAITING} s of waiting"
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
@@ -90,15 +92,20 @@ def _limited() -> Iterator[None]:
         raise TooSlowError
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    clocks = {signal.ITIMER_PROF: SECONDS, signal.ITIMER_REAL: WAITING}
+    signals = signal.SIGPROF, signal.SIGALRM
+    before = [signal.signal(each, stop) for each in signals]
+    for clock, seconds in clocks.items():
+        signal.setitimer(clock, seconds)
     try:
         if size := _status("VmSize"):
             resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, hard))
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for clock in clocks:
+            signal.setitimer(clock, 0)
+        for each, handler in zip(signals, before, strict=True):
+            signal.signal(each, handler)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
