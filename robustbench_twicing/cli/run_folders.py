@@ -3,15 +3,18 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import UserError
-from ..records import RunFolder
+
+if TYPE_CHECKING:
+    from ..records import RunFolder
 
 MOST_NAMES = 4
 """Run folders that one line names."""
 
 
-def open_runs(paths: Sequence[Path]) -> list[RunFolder]:
+def open_runs(paths: Sequence[Path]) -> "list[RunFolder]":
     """Open run folders.
 
     Raises:
@@ -20,7 +23,9 @@ def open_runs(paths: Sequence[Path]) -> list[RunFolder]:
     return [_open(path) for path in paths]
 
 
-def _open(path: Path) -> RunFolder:
+def _open(path: Path) -> "RunFolder":
+    from ..records import RunFolder
+
     if path.is_file():
         raise UserError(f"{path} is a file; give the folder that it is in, the --out of an eval")
     if path.is_dir() and not (path / "run.json").exists():
