@@ -8,6 +8,13 @@ class UserError(Exception):
     """
 
 
+class UnreadableError(UserError):
+    """The system does not hand out a file that was there: a mount that is gone, a broken disk.
+
+    It says nothing of the image, so it ends the run; no record is made of it.
+    """
+
+
 class ModelChangedError(UserError):
     """An attack changed the model: nothing that is computed with it afterwards can be trusted."""
 

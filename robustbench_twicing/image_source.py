@@ -28,6 +28,7 @@ class ImageSource(Protocol):
         Raises:
             MissingImageError: there is no counterpart.
             BadImageError: a file that cannot be decoded.
+            UnreadableError: a file, or the folder of all, that was there and is not any more.
         """
         ...
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from .data import BadImageError, Dataset, Pixels
 from .data.remembered import remember
-from .errors import MissingImageError, UserError
+from .errors import MissingImageError, UnreadableError, UserError
 from .image_source import ImageSource
 from .preprocessing import Preprocessing
 
@@ -70,9 +70,14 @@ class Maker:
             return error
 
     def _sourced(self, source: ImageSource, index: int) -> Made:
-        """A failure of the source, whatever it is, becomes an error row; it is never scored."""
+        """A failure of the source, whatever it is, becomes an error row; it is never scored.
+
+        Files that the system does not hand out are no failure of the source; they end the run.
+        """
         try:
             return source.pixels(self._remembered, index, self.preprocessing, seed=self.seed)
+        except UnreadableError:
+            raise
         except (BadImageError, MissingImageError) as error:
             return error
         except UserError as error:

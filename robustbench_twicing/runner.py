@@ -202,6 +202,7 @@ def _evaluate(
         stop.part_begins()
         with closing(loaded):
             for part in loaded:
+                folder.check_still_there()
                 content = evaluate_part(subject, part, conditions, device)
                 folder.write_part(evaluation, part.clean.part, content)
                 owner.release(part.clean.part)

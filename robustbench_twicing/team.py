@@ -34,11 +34,19 @@ class Team:
         size: how many there are.
         local_rank: of this process on its machine, for the choice of a GPU.
         store: shared counters; None alone.
+        age: seconds since these processes were started first; a restart makes none younger.
     """
 
     def __init__(
-        self, rank: int = 0, size: int = 1, local_rank: int = 0, store: "Store | None" = None
+        self,
+        rank: int = 0,
+        size: int = 1,
+        local_rank: int = 0,
+        store: "Store | None" = None,
+        *,
+        age: float = 0.0,
     ) -> None:
+        self.age = age
         self.rank, self.size, self.local_rank = rank, size, local_rank
         self._store = store
 
@@ -84,15 +92,26 @@ class Team:
 
     def add_progress(self, images: int, units: float) -> None:
         """Tell the team of finished work."""
-        if self._store is not None:
-            self._store.add("images", images)
-            self._store.add("units", round(units * UNIT))
+        self._add("images", images)
+        self._add("units", round(units * UNIT))
 
     def progress(self) -> tuple[int, float]:
         """Images and passes that the whole team has finished since it started."""
         if self._store is None:
             raise RuntimeError("a team of one has no shared progress")
-        return self._store.add("images", 0), self._store.add("units", 0) / UNIT
+        return self._add("images", 0), self._add("units", 0) / UNIT
+
+    def _add(self, name: str, amount: int) -> int:
+        """Add to a shared counter, and read it; alone there is none."""
+        if self._store is None:
+            return 0
+        try:
+            return self._store.add(name, amount)
+        except RuntimeError as error:
+            raise UserError(
+                "the process that started this one, or the first of the team, is gone; what was "
+                "finished is kept, the same command continues it"
+            ) from error
 
     def finish(self, *, early: bool, meanwhile: Callable[[], None]) -> bool:
         """Say that this process has no more to do; rank 0 waits for the others.
@@ -106,12 +125,12 @@ class Team:
         """
         if self._store is None:
             return not early
-        self._store.add("early", int(early))
-        self._store.add("finished", 1)
-        while self.leads and self._store.add("finished", 0) < self.size:
+        self._add("early", int(early))
+        self._add("finished", 1)
+        while self.leads and self._add("finished", 0) < self.size:
             meanwhile()
             time.sleep(POLL)
-        return not self._store.add("early", 0) if self.leads else not early
+        return not self._add("early", 0) if self.leads else not early
 
 
 def _fresh(store: "Store", rank: int, size: int) -> "Store":
@@ -143,6 +162,16 @@ def _fresh(store: "Store", rank: int, size: int) -> "Store":
     raise RuntimeError("rank 0 does not answer")
 
 
+def _age(store: "Store") -> float:
+    """Seconds since the first of all starts of the team, by the clock on the wall."""
+    from torch.distributed.distributed_c10d import PrefixStore
+
+    while isinstance(store, PrefixStore):  # every start has a part of the store of its own
+        store = store.underlying_store
+    now = time.time()
+    return max(0.0, now - float(store.compare_set("robustbench_twicing/began", "", repr(now))))
+
+
 @contextmanager
 def join_team(*, device: str) -> Iterator[Team]:
     """The team that torchrun, or a launcher with the same variables, put this process into.
@@ -162,7 +191,7 @@ def join_team(*, device: str) -> Iterator[Team]:
 
     try:
         shared, rank, size = next(rendezvous("env://", timeout=PATIENCE))
-        store = _fresh(shared, rank, size)
+        store, age = _fresh(shared, rank, size), _age(shared)
         on_gpu = device != "cpu" and torch.cuda.is_available()
         backend = "cpu:gloo,cuda:nccl" if on_gpu else "gloo"
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
@@ -170,6 +199,6 @@ def join_team(*, device: str) -> Iterator[Team]:
         reason = " ".join(str(error).split())[:200]
         raise UserError(f"the other processes of this run cannot be reached: {reason}") from error
     try:
-        yield Team(rank, size, int(os.environ.get("LOCAL_RANK", rank)), store)
+        yield Team(rank, size, int(os.environ.get("LOCAL_RANK", rank)), store, age=age)
     finally:
         dist.destroy_process_group()

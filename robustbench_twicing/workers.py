@@ -9,6 +9,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context, parent_process
 from typing import Any, Generic, Self, TypeVar
 
+from .errors import UserError
+
 State = TypeVar("State")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -36,19 +38,36 @@ class WorkerPool(Generic[State]):
     def __init__(self, workers: int, state: State, *, imports: Iterable[str] = ()) -> None:
         server = get_context("forkserver")
         server.set_forkserver_preload([*SLOW_IMPORTS, *imports])
-        self._pool = ProcessPoolExecutor(
-            workers, mp_context=server, initializer=_start, initargs=(state,)
-        )
+        try:
+            self._pool = ProcessPoolExecutor(
+                workers, mp_context=server, initializer=_start, initargs=(state,)
+            )
+        except OSError as error:
+            raise _not_started(error) from error
 
     def submit(self, work: Callable[[State, Task], Result], task: Task) -> "Future[Result]":
-        """Have ``work(state, task)`` done; the function is one of a module."""
-        return self._pool.submit(_do, work, task)
+        """Have ``work(state, task)`` done; the function is one of a module.
+
+        Raises:
+            UserError: the system starts no processes here.
+        """
+        try:
+            return self._pool.submit(_do, work, task)
+        except OSError as error:
+            raise _not_started(error) from error
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _not_started(error: OSError) -> UserError:
+    return UserError(
+        f"worker processes cannot be started here ({error.strerror or error}); they need a short "
+        "TMPDIR that can be written to, and /dev/shm; --workers 1 goes without them"
+    )
 
 
 def _start(state: object) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from robustbench_twicing.data import BadImageError, Dataset
 from robustbench_twicing.data.decoding import read_rgb
 from robustbench_twicing.data.scanning import IMAGE_ENDINGS
-from robustbench_twicing.errors import MissingImageError, UserError
+from robustbench_twicing.errors import MissingImageError, UnreadableError, UserError
 from robustbench_twicing.imagenet_c import OFFICIAL, SIDE, Cell
 from robustbench_twicing.preprocessing import Preprocessing
 
@@ -52,6 +52,7 @@ class OfficialImages:
         name = class_and_stem(data, index)
         path = self._find(name)
         if path is None:
+            self._check_folder()
             place = self.folder or f"{self.root} has no folder for {self.cell.id}"
             raise MissingImageError(f"{place}: {name} is not there")
         image = read_rgb(path)
@@ -66,6 +67,17 @@ class OfficialImages:
             return None
         paths = (self.folder / f"{name}{ending}" for ending in self.endings)
         return next((path for path in paths if path.is_file()), None)
+
+    def _check_folder(self) -> None:
+        """Where the whole folder went away, no image is missing from it."""
+        if self.folder is None or not self.files:
+            return
+        try:
+            empty = not any(self.folder.iterdir())
+        except OSError as error:
+            raise UnreadableError(f"{self.folder} cannot be read: {error.strerror}") from error
+        if empty:
+            raise UnreadableError(f"{self.folder} had {self.files} images and is empty by now")
 
     def missing(self, data: Dataset) -> int:
         """How many images of ``data`` have no file here."""

@@ -37,8 +37,13 @@ def run(options: EvalOptions) -> int:
         done = evaluate(options, team)
         if not team.leads:
             return DONE
-        status = show_results([done.run.folder], share=done.share)
-    if not done.unfinished:
+        folder, complete = done.run.folder, done.run.complete
+        status = show_results([folder], share=done.share)
+        if folder.complete and not complete:
+            # Another process finished the last part meanwhile, and its results.csv may have been
+            # written over by this one's, which lacks that part.
+            status = show_results([folder], share=done.share)
+    if folder.complete or not done.unfinished:
         return status
     sys.stderr.write(f"{done.unfinished}\n")
     return INCOMPLETE if status == DONE else status

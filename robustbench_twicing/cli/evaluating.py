@@ -3,7 +3,9 @@
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
@@ -59,7 +61,7 @@ def evaluate(options: EvalOptions, team: "Team", *, again: str = "") -> Evaluate
     from ..stopping import OUT_OF_TIME
 
     signal.signal(signal.SIGTERM, _interrupt)
-    stop = _make_stop(options.max_hours)
+    stop = _make_stop(options.max_hours, team.age)
     request, out = _prepare(options, team)
     share = request.options.share
     go_on = again or f"what was finished is kept; the same command with --out {out} continues it"
@@ -87,14 +89,15 @@ def images_left(folder: "RunFolder", share: "Share") -> int:
     )
 
 
-def _make_stop(max_hours: float | None) -> "Stop":
+def _make_stop(max_hours: float | None, age: float) -> "Stop":
+    """Restarts of a team share the time of its first start: its job ends when it ends."""
     from ..stopping import Stop
 
     if max_hours is None:
         return Stop()
     if not 0 < max_hours < float("inf"):
         raise UserError(f"--max-hours {max_hours} is not a positive number of hours")
-    return Stop(time.monotonic() + max_hours * HOUR)
+    return Stop(time.monotonic() + max_hours * HOUR - age)
 
 
 def _prepare(options: EvalOptions, team: "Team") -> "tuple[Request, Path]":
@@ -143,16 +146,16 @@ def _work(request: "Request", out: Path, team: "Team", stop: "Stop") -> "Run":
             stop=stop,
         )
         if isinstance(report, TeamReport):
-            _wait(team, report, done, stop)
+            _wait(team, report, stop, partial(images_left, done.folder, request.options.share))
     return done
 
 
-def _wait(team: "Team", report: TeamReport, done: "Run", stop: "Stop") -> None:
+def _wait(team: "Team", report: TeamReport, stop: "Stop", left: Callable[[], int]) -> None:
     """Rank 0 waits until the others are done, and until it sees what they wrote."""
     whole = team.finish(early=bool(stop.reason), meanwhile=report.update)
     report.update()
     until = time.monotonic() + SHOWS_UP
-    while team.leads and whole and not done.complete and time.monotonic() < until:
+    while team.leads and whole and left() and time.monotonic() < until:
         time.sleep(1)
 
 

@@ -16,6 +16,9 @@ GRACE = 8.0
 LAST = 1.5
 """Seconds after which a process that does not even give up is ended."""
 
+SHOW_CURSOR = "\r\x1b[2K\x1b[?25h"
+"""What ends a progress bar: its line is cleared, and the cursor is seen again."""
+
 
 @contextmanager
 def stopping_on_signals(stop: Stop, how_to_go_on: str) -> Iterator[None]:
@@ -32,8 +35,11 @@ def stopping_on_signals(stop: Stop, how_to_go_on: str) -> Iterator[None]:
     """
 
     def end() -> None:
-        sys.stderr.write(f"robustbench-twicing: {how_to_go_on}\n")
-        sys.stderr.flush()
+        # Not by way of a progress bar: the thread that is stuck may hold it.
+        stderr = sys.__stderr__ or sys.stderr
+        cursor = SHOW_CURSOR if stderr.isatty() else ""
+        stderr.write(f"{cursor}robustbench-twicing: {how_to_go_on}\n")
+        stderr.flush()
         os._exit(INCOMPLETE)
 
     last = threading.Timer(GRACE + LAST, end)

@@ -10,7 +10,7 @@ from typing import IO, NamedTuple
 import numpy as np
 from PIL import Image, ImageFile
 
-from ..errors import UserError
+from ..errors import UnreadableError, UserError
 from ..regular_files import check_regular
 
 FORMATS = ("JPEG", "PNG", "BMP", "PPM", "TIFF", "WEBP", "GIF", "MPO")
@@ -63,7 +63,7 @@ def read_rgb(path: Path) -> Image.Image:
 
     Raises:
         BadImageError: not an image, damaged, truncated, or unreasonably large.
-        UserError: the system cannot read the file.
+        UnreadableError: the system cannot read the file.
     """
     image = _identify(path, io.BytesIO(_read(path)))
     lenient = ImageFile.LOAD_TRUNCATED_IMAGES
@@ -112,11 +112,13 @@ def read_header(path: Path) -> Header:
 
 def _read(path: Path) -> bytes:
     """A file's content; what the system refuses to read is not the image's fault."""
-    check_regular(path, LARGEST_FILE)
     try:
+        check_regular(path, LARGEST_FILE)
         return path.read_bytes()
+    except UserError as error:
+        raise UnreadableError(str(error)) from error
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
+        raise UnreadableError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _identify(path: Path, stream: IO[bytes]) -> Image.Image:

@@ -65,8 +65,15 @@ class AdversarialStore:
             images: their ids.
             x: clean pixels (N, 3, H, W).
             x_adv: adversarial pixels, shaped like x.
+
+        Raises:
+            UserError: a file cannot be written, or the run folder is gone.
         """
         folder = self._folder(place)
+        if self.limit and not self.folder.parent.is_dir():
+            raise UserError(
+                f"{self.folder.parent} is gone: it was moved or removed during the work"
+            )
         for row, (index, image) in enumerate(zip(indices, images, strict=True)):
             if index < self.limit:
                 folder.mkdir(parents=True, exist_ok=True)

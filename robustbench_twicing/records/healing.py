@@ -7,6 +7,7 @@ from secrets import token_hex
 
 from ..errors import UserError
 from .manifest import Evaluation
+from .presence import is_there
 from .reading import DamagedPartError
 from .store import RunFolder
 
@@ -25,7 +26,7 @@ def set_aside_damaged(folder: RunFolder, evaluation: Evaluation, parts: Iterable
     """
     for part in parts:
         path = folder.part_path(evaluation, part)
-        if not path.exists():
+        if not is_there(path):
             continue
         try:
             folder.check_part(evaluation, part)

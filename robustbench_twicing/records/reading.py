@@ -1,6 +1,7 @@
 """Parts read back: checked for damage and schema before anything is made of them."""
 
 import json
+import os
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -74,7 +75,7 @@ def read_part(path: Path) -> tuple[pa.Table, dict[str, Any]]:
             stored = file.schema_arrow.metadata or {}
     except (OSError, ValueError, pa.ArrowException) as error:
         if isinstance(error, OSError) and error.errno:  # Arrow's own say nothing of the system
-            raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
+            raise UserError(f"{path} cannot be read: {os.strerror(error.errno)}") from error
         raise _damaged(path, str(error)) from error
     meta = _meta(path, stored)
     if not table.schema.equals(RECORD_SCHEMA):

@@ -15,11 +15,13 @@ import pyarrow.parquet as pq
 
 from ..cost import Cost
 from ..errors import UserError
-from .atomic import is_left_over, write_atomically, write_once
+from .atomic import write_atomically, write_once
 from .manifest import Evaluation, Manifest, first_difference
 from .ownership import Ownership
+from .presence import is_there
 from .reading import META, META_HASH, DamagedPartError, Parts, Records, digest, read_part
 from .schema import RECORD_SCHEMA, SCHEMA_VERSION
+from .settings import SETTINGS, comparable, is_free, read_settings
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class RunFolder:
     ) -> None:
         self.path = path
         self.manifest = manifest
-        self._settings = _comparable(manifest.as_dict() if settings is None else settings)
+        self._settings = comparable(manifest.as_dict() if settings is None else settings)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -60,16 +62,12 @@ class RunFolder:
         Raises:
             UserError: not a run folder, or of another schema.
         """
-        file = path / "run.json"
-        if not file.is_file():
+        values = read_settings(path)
+        if values is None:
             raise UserError(
                 f"{path} is not a run folder: it has no run.json; give the --out of an eval"
             )
-        try:
-            values = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise UserError(f"{file} is not readable JSON: {error}") from error
-        return cls(path, Manifest.from_dict(values, str(file)), values)
+        return cls(path, Manifest.from_dict(values, str(path / SETTINGS)), values)
 
     @classmethod
     def create_or_continue(cls, path: Path, manifest: Manifest) -> Self:
@@ -78,24 +76,25 @@ class RunFolder:
         Raises:
             UserError: the folder holds something else, or a run with other settings (named).
         """
-        asked = _comparable(manifest.as_dict())
-        if (path / "run.json").exists():
+        asked = comparable(manifest.as_dict())
+        foreign = not is_free(path)  # asked first: another process may be about to begin the run
+        if is_there(path / SETTINGS):
             found = cls.open(path)
-            difference = first_difference(_comparable(found.manifest.as_dict()), asked)
+            difference = first_difference(comparable(found.manifest.as_dict()), asked)
             if difference:
                 raise UserError(
                     f"{path} was made with other settings ({difference.path}: {difference.old} "
                     f"there, {difference.new} asked for); use another --out"
                 )
             return found
-        if path.exists() and not _is_empty(path):
+        if foreign:
             raise UserError(f"{path} exists and is not a run folder; use another --out")
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"{path} cannot be made: {error}; use another --out") from error
         text = json.dumps(manifest.as_dict(), indent=1, ensure_ascii=False)
-        if not write_once(path / "run.json", lambda file: _write_text(file, text)):
+        if not write_once(path / SETTINGS, lambda file: _write_text(file, text)):
             return cls.create_or_continue(path, manifest)  # another process was first
         return cls(path, manifest)
 
@@ -123,7 +122,7 @@ class RunFolder:
 
     def is_there(self, evaluation: Evaluation, part: int) -> bool:
         """Whether a part has been written."""
-        return self.part_path(evaluation, part).exists()
+        return is_there(self.part_path(evaluation, part))
 
     def missing(self, evaluation: Evaluation) -> list[int]:
         """Parts that are not there yet."""
@@ -139,8 +138,27 @@ class RunFolder:
         """Whether the parts of every evaluation are all there."""
         return not any(self.missing(evaluation) for evaluation in self.manifest.evaluations)
 
+    def check_still_there(self) -> None:
+        """Whether the folder is still the one of this run.
+
+        Raises:
+            UserError: it was moved or removed, or another run took its place.
+        """
+        values = read_settings(self.path)
+        if not isinstance(values, dict) or comparable(values) != self._settings:
+            what = "is gone" if values is None else "is of another run by now"
+            raise UserError(
+                f"{self.path} {what}: it was moved or removed during the work; what was "
+                "finished is where it is now; the same command with --out and that place goes on"
+            )
+
     def write_part(self, evaluation: Evaluation, part: int, content: Part) -> None:
-        """Write one part: it is there in full or not at all."""
+        """Write one part: it is there in full or not at all.
+
+        Raises:
+            UserError: as `check_still_there`, or it cannot be written.
+        """
+        self.check_still_there()
         meta = {
             "schema": SCHEMA_VERSION,
             "rows": len(content.rows["index"]),
@@ -221,25 +239,10 @@ class RunFolder:
         return Records(frame, found.costs, found.flags)
 
 
-def _comparable(settings: dict[str, Any]) -> dict[str, Any]:
-    """What must be equal for a run to be continued.
-
-    Not what to do with images that cannot be read: that changes no finished part.
-    """
-    values: dict[str, Any] = json.loads(json.dumps(settings))
-    del values["on_bad_image"]
-    plain = {name: each for name, each in values.items() if not isinstance(each, (list, dict))}
-    return plain | values  # another seed is named as such, not by the subset that it draws
-
-
 def folder_name(label: str) -> str:
     """A label as a folder name: readable, and never the same for two labels."""
     safe = re.sub(r"[^A-Za-z0-9._+\-]", "_", label)[:80].lstrip(".") or "_"
     return safe if safe == label else f"{safe}-{sha256(label.encode()).hexdigest()[:8]}"
-
-
-def _is_empty(path: Path) -> bool:
-    return path.is_dir() and all(map(is_left_over, path.iterdir()))
 
 
 def _write_text(path: Path, text: str) -> None:

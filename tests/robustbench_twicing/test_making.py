@@ -1,16 +1,18 @@
 """Making images: clean ones, those of a source, and what stands in place of one that failed."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from PIL import Image
 
 from robustbench_twicing.batches import load_batches, load_parts
-from robustbench_twicing.data import BadImageError, Dataset
+from robustbench_twicing.data import BadImageError, Dataset, open_dataset
 from robustbench_twicing.data.remembered import remember
-from robustbench_twicing.errors import MissingImageError, UserError
+from robustbench_twicing.errors import MissingImageError, UnreadableError, UserError
 from robustbench_twicing.making import FailedImageError, Maker, Wanted
 from robustbench_twicing.preprocessing import Preprocessing
 from tests.tiny import PREPROCESSING, noise
@@ -136,3 +138,24 @@ def test_no_more_than_the_limit_is_kept() -> None:
     other = Preprocessing(crop=4, resize=None)
     remembered.pixels(1, other)
     assert images.asked == [0, 1, 2, 1, 1], "another cut is another image"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_files_that_the_system_does_not_hand_out_end_the_run(workers: int) -> None:
+    """They are no failure of the source: a mount that is lost would fill the run with errors."""
+    lost = Inverted(error=UnreadableError("x.png cannot be read: Input/output error"), at=1)
+    maker = Maker(noise(3), PREPROCESSING, [lost])
+    batches = load_batches(maker, [0], batch_size=3, skip_bad=True, workers=workers)
+    with pytest.raises(UnreadableError, match="Input/output error"):
+        list(batches)
+
+
+def test_a_photograph_that_is_gone_is_not_skipped(tmp_path: Path) -> None:
+    for name in "01":
+        (tmp_path / name).mkdir()
+        Image.new("RGB", (8, 8)).save(tmp_path / name / "0.png")
+    data = open_dataset(str(tmp_path))
+    (tmp_path / "1" / "0.png").unlink()
+    batches = load_batches(Maker(data, PREPROCESSING), [0], batch_size=2, skip_bad=True)
+    with pytest.raises(UnreadableError, match=r"1/0\.png cannot be read: No such file"):
+        list(batches)

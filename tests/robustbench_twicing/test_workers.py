@@ -52,3 +52,16 @@ def test_bad_images_come_back_from_processes_with_their_path() -> None:
     (absent,) = batch.absent
     assert isinstance(absent.error, BadImageError)
     assert absent.error.path == Path("/photos/4.png")
+
+
+@pytest.mark.parametrize("at", ["__init__", "submit"])
+def test_a_system_that_starts_no_processes_is_one_line(
+    at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: object, **options: object) -> None:
+        raise OSError("AF_UNIX path too long")
+
+    monkeypatch.setattr(f"robustbench_twicing.workers.ProcessPoolExecutor.{at}", refuse)
+    maker = Maker(noise(2), PREPROCESSING)
+    with pytest.raises(UserError, match=r"started here \(AF_UNIX path too long\); .*TMPDIR"):
+        list(load_batches(maker, [0], batch_size=2, skip_bad=False, workers=2))

@@ -11,7 +11,7 @@ from attacks import corruption_condition
 from attacks.corruptions.layout import RECORD
 from attacks.corruptions.official import OfficialImages, open_official
 from robustbench_twicing.data import BadImageError, Dataset, open_dataset
-from robustbench_twicing.errors import MissingImageError, UserError
+from robustbench_twicing.errors import MissingImageError, UnreadableError, UserError
 from robustbench_twicing.imagenet_c import Cell
 from robustbench_twicing.preprocessing import Preprocessing
 from tests.attacks.corruptions.clean_photos import WNIDS, photographs, read
@@ -90,6 +90,20 @@ def test_a_flat_clean_folder_is_matched_by_its_labels(data: Dataset, tmp_path: P
         place = [each.rpartition("/")[2] for each in data.ids].index(name)
         shade = source.pixels(own, index, MODEL, seed=0)[0, 0, 0]
         assert shade == 20 * place
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty folder"])
+def test_a_folder_that_goes_away_leaves_no_image_missing(
+    left: str, data: Dataset, tmp_path: Path
+) -> None:
+    """As a mount that is lost during the work: it ends the run, and no record is made of it."""
+    folder = files(tmp_path / "c" / "fog" / "3", data)
+    source = open_official(tmp_path / "c", FOG)
+    folder.rename(tmp_path / "elsewhere")
+    if left != "nothing":
+        folder.mkdir()
+    with pytest.raises(UnreadableError, match=r"fog/3 (cannot be read|had 5 images and is empty)"):
+        source.pixels(data, 0, MODEL, seed=0)
 
 
 def test_what_is_missing_is_counted_and_named(data: Dataset, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ class Sending(Brightness):
 
     def forward(self, x):
         self.calls += 1
-        if self.calls == 2:
+        if self.calls == 3:  # the first batch is asked about twice: does the network repeat itself?
             {action}
         return super().forward(x)
 

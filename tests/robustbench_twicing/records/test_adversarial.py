@@ -26,6 +26,13 @@ def test_what_was_kept_comes_back_bit_for_bit(tmp_path: Path) -> None:
     np.testing.assert_array_equal(kept.x_adv, x_adv[1])
 
 
+def test_a_run_folder_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
+    store = AdversarialStore(tmp_path / "run" / "adversarial", 1)
+    with pytest.raises(UserError, match="run is gone: it was moved or removed during the work"):
+        store.save(PLACE, [0], ["a"], *np.zeros((2, 1, 3, 2, 2), np.float32))
+    assert not (tmp_path / "run").exists()
+
+
 def test_nothing_was_kept(tmp_path: Path) -> None:
     assert AdversarialStore(tmp_path / "adversarial").kept(PLACE) == {}
 

@@ -1,0 +1,47 @@
+"""run.json as plain values, and where there may be one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from ..errors import UserError
+from .atomic import is_left_over
+from .presence import asked, is_there
+
+SETTINGS = "run.json"
+"""Name of the file; the folder that has it is a run folder."""
+
+
+def is_free(path: Path) -> bool:
+    """Whether nothing is there yet, or nothing but what killed writers left.
+
+    Raises:
+        UserError: the folder cannot be looked into.
+    """
+    entries = asked(path, lambda: list(path.iterdir()) if path.is_dir() else [path])
+    return not is_there(path) or all(map(is_left_over, entries or []))
+
+
+def read_settings(path: Path) -> Any:
+    """What run.json holds; None where there is none.
+
+    Raises:
+        UserError: it cannot be read, or is not JSON.
+    """
+    file = path / SETTINGS
+    try:
+        text = asked(file, lambda: file.read_text(encoding="utf-8") if file.is_file() else None)
+        return None if text is None else json.loads(text)
+    except ValueError as error:
+        raise UserError(f"{file} is not readable JSON: {error}") from error
+
+
+def comparable(settings: dict[str, Any]) -> dict[str, Any]:
+    """What must be equal for a run to be continued.
+
+    Not what to do with images that cannot be read: that changes no finished part.
+    """
+    values: dict[str, Any] = json.loads(json.dumps(settings))
+    values.pop("on_bad_image", None)
+    plain = {name: each for name, each in values.items() if not isinstance(each, (list, dict))}
+    return plain | values  # another seed is named as such, not by the subset that it draws

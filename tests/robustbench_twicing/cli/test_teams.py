@@ -1,0 +1,110 @@
+"""Processes that share a run, from the side of one: their counters, their end, their last word."""
+
+import time
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from robustbench_twicing.cli import eval as command
+from robustbench_twicing.cli import evaluating
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.team import Team, _age
+from tests.robustbench_twicing.cli.conftest import Site
+
+
+class Counters:
+    """What torchrun's store is to a team, while it lives."""
+
+    def __init__(self, **values: int) -> None:
+        self.values = values
+        self.alive = True
+
+    def add(self, name: str, amount: int) -> int:
+        """The new value."""
+        if not self.alive:
+            raise RuntimeError("Failed to recv, got 0 bytes")
+        self.values[name] = self.values.get(name, 0) + amount
+        return self.values[name]
+
+
+class OtherIsDone(Team):
+    """Rank 0 of two processes, of which the other has nothing to say."""
+
+    def gather(self, value: Any) -> list[Any]:
+        """The same from both."""
+        return [value, value]
+
+
+def test_a_launcher_that_is_gone_is_one_line() -> None:
+    counters = Counters()
+    team = Team(1, 2, 1, counters)  # type: ignore[arg-type]
+    team.add_progress(3, 1.5)
+    assert team.progress() == (3, 1.5)
+    counters.alive = False
+    with pytest.raises(UserError, match="is gone; what was finished is kept, the same command"):
+        team.add_progress(1, 1)
+    with pytest.raises(UserError, match="is gone"):
+        team.finish(early=False, meanwhile=lambda: None)
+
+
+def test_a_team_with_a_shard_does_not_wait_for_the_other_shards(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def waits(seconds: float) -> None:
+        raise AssertionError("it waits")
+
+    def joined(*, device: str) -> Any:
+        return NoContext(OtherIsDone(0, 2, 0, Counters(finished=1)))  # type: ignore[arg-type]
+
+    monkeypatch.setattr("robustbench_twicing.team.join_team", joined)
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=waits)
+    monkeypatch.setattr("robustbench_twicing.cli.evaluating.time", clock)
+    assert site.eval("--attacks", "clean", "--shard", "1/2") == 0
+
+
+class NoContext:
+    """A value as a context."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __enter__(self) -> object:
+        return self.value
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+def test_restarts_share_one_time_limit() -> None:
+    from torch._C._distributed_c10d import HashStore
+    from torch.distributed.distributed_c10d import PrefixStore
+
+    store = HashStore()
+    store.set_timeout(timedelta(seconds=5))
+    assert _age(PrefixStore("attempt 0", PrefixStore("worker", store))) < 60
+    store.set("robustbench_twicing/began", repr(time.time() - 7200))
+    assert 7200 <= _age(PrefixStore("attempt 1", store)) < 7260
+    assert evaluating._make_stop(1.9, 7200).now
+    assert not evaluating._make_stop(2.1, 7200).now
+
+
+def test_the_last_results_are_those_of_the_complete_run(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Another process finishes, and writes its results, while this one makes its table."""
+    save, calls = command.save_tables, 0
+
+    def late(table: Any, folder: Path, **options: Any) -> list[Path]:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            assert site.eval("--attacks", "clean") == 0
+        return save(table, folder, **options)
+
+    monkeypatch.setattr(command, "save_tables", late)
+    assert site.eval("--attacks", "clean", "--max-hours", "1e-9") == 0
+    assert "images left" not in capsys.readouterr().err
+    assert site.results()["clean"]["status"] == "ok"
