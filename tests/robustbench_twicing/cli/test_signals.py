@@ -19,11 +19,15 @@ from network import Brightness
 
 
 class Sending(Brightness):
-    calls = 0
+    first = None
+    sent = False
 
     def forward(self, x):
-        self.calls += 1
-        if self.calls == 3:  # the first batch is asked about twice: does the network repeat itself?
+        if self.first is None:
+            self.first = x[0].mean()
+        second = len(x) == 4 and not self.sent and x[0].mean() != self.first
+        if second:
+            self.sent = True
             {action}
         return super().forward(x)
 
