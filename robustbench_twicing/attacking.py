@@ -77,7 +77,7 @@ def _attack_and_score(
         if is_out_of_memory(error):
             raise
         log.warning("%s", one_line(f"{condition.id} failed: {error}"))
-        place = place_of(error)  # type: ignore[arg-type] # of any exception
+        place = place_of(error)
         return Outcome(None, None, message=f"{type(error).__name__}: {error}{place}")
     keep(condition, x_adv)
     return outcome

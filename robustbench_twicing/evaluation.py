@@ -210,7 +210,7 @@ def _logits(subject: Subject, attacked: AttackBatch) -> torch.Tensor:
     except (Exception, SystemExit) as error:
         if is_out_of_memory(error) or isinstance(error, UserError):
             raise
-        place = place_of(error)  # type: ignore[arg-type] # of any exception
+        place = place_of(error)
         raise UserError(
             f"{subject.label}: the network fails on clean images of {tuple(attacked.x.shape)}: "
             f"{type(error).__name__}: {error}{place}"

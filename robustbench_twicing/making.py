@@ -93,7 +93,7 @@ def make(maker: Maker, wanted: Wanted) -> list[Made]:
     return maker.make(wanted)
 
 
-def place_of(error: Exception) -> str:
+def place_of(error: BaseException) -> str:
     """Where an exception was raised, for a reader who sees one line of it."""
     frames = traceback.extract_tb(error.__traceback__)
     return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

@@ -151,7 +151,8 @@ def evaluate_models(
         attack_precision=options.attack_precision,
     )
     folder = RunFolder.create_or_continue(out, manifest)
-    folder.add_session(describe_environment(device))
+    if not folder.complete:  # a look at a finished run leaves it as it is
+        folder.add_session(describe_environment(device))
     pairs = [(classifier, task) for classifier in models.values() for task in tasks]
     for evaluation, (classifier, task) in zip(manifest.evaluations, pairs, strict=True):
         if stop.now:

@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(error.format_message())  # type: ignore[attr-defined]
         return MISTAKE if isinstance(error, typer.BadParameter) else UNKNOWN
     if status == INTERRUPTED:
-        complain("interrupted; what was finished is kept, the same command continues it")
+        complain("interrupted; what was finished is kept (eval goes on with the same --out)")
         return INCOMPLETE
     return status if isinstance(status, int) else DONE
 

@@ -65,9 +65,9 @@ def show_results(
     Returns:
         The exit status that the rows ask for.
     """
-    from rich.console import Console
-
     from reports import merge, print_results, read_normaliser, results
+
+    from .console import Console
 
     baseline = None if normaliser is None else read_normaliser(normaliser)
     runs = merge(folders)

@@ -61,14 +61,21 @@ class CropStore:
         """The crop that was stored for an image with this stamp; None if there is none."""
         if self._crops is None or self._entries is None:
             return None
-        entry = os.pread(self._entries, _ENTRY.size, index * _ENTRY.size)
+        try:
+            return self._read(self._crops, self._entries, index, stamp)
+        except OSError as error:
+            self._stop_writing(error)
+            return None
+
+    def _read(self, crops: int, entries: int, index: int, stamp: Stamp) -> Pixels | None:
+        entry = os.pread(entries, _ENTRY.size, index * _ENTRY.size)
         if len(entry) < _ENTRY.size:
             return None
         *stored, checksum = _ENTRY.unpack(entry)
         if tuple(stored) != stamp:
             return None
         padded = np.empty(self._stride, np.uint8)
-        length = os.preadv(self._crops, [padded.data], index * self._stride)
+        length = os.preadv(crops, [padded.data], index * self._stride)
         if length < self._stride or _checksum(padded) != checksum:
             return None
         return padded[: self._bytes].reshape(self.side, self.side, 3)
@@ -89,7 +96,7 @@ class CropStore:
     def _stop_writing(self, error: OSError) -> None:
         if self._writes:
             log.warning(
-                "%s cannot be written (%s); images that are not in the cache are decoded",
+                "%s cannot be used (%s); images that are not in the cache are decoded",
                 *(self.folder, error.strerror),
             )
         self._writes = False

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..errors import UserError
+from ..text_files import read_json
 from .atomic import is_left_over
 from .presence import asked, is_there
 
@@ -29,11 +29,7 @@ def read_settings(path: Path) -> Any:
         UserError: it cannot be read, or is not JSON.
     """
     file = path / SETTINGS
-    try:
-        text = asked(file, lambda: file.read_text(encoding="utf-8") if file.is_file() else None)
-        return None if text is None else json.loads(text)
-    except ValueError as error:
-        raise UserError(f"{file} is not readable JSON: {error}") from error
+    return read_json(file) if asked(file, file.exists) else None
 
 
 def comparable(settings: dict[str, Any]) -> dict[str, Any]:

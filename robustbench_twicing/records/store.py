@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from ..cost import Cost
 from ..errors import UserError
+from ..text_files import read_json
 from .atomic import write_atomically, write_once
 from .manifest import Evaluation, Manifest, first_difference
 from .ownership import Ownership
@@ -109,7 +110,7 @@ class RunFolder:
     def sessions(self) -> list[dict[str, Any]]:
         """Every process that worked on this run, in order of start."""
         files = sorted((self.path / "sessions").glob("*.json"))
-        return [json.loads(file.read_text(encoding="utf-8")) for file in files]
+        return [read_json(file) for file in files]
 
     def part_count(self, evaluation: Evaluation) -> int:
         """How many parts the records have when complete."""

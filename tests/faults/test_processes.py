@@ -42,7 +42,7 @@ def test_processes_share_a_folder_without_being_told_how(
     assert [end(process) for process in processes] == [0] * count
     assert text(records(out)) == text(alone)
     folder = RunFolder.open(out)
-    assert len(folder.sessions()) == count
+    assert 1 <= len(folder.sessions()) <= count  # the last one may find all done
     costs = folder.records(folder.manifest.evaluations[0]).costs
     assert costs["pixel:clean"].n_forward == IMAGES
 

@@ -107,9 +107,9 @@ def test_a_finished_run_is_left_alone(whole: Run, tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")} == before
 
 
-def test_every_process_is_noted(tmp_path: Path) -> None:
-    for _ in range(3):
-        evaluate(tmp_path / "run")
+def test_every_process_that_computes_is_noted(tmp_path: Path) -> None:
+    for number in (1, 2, 3, 3):
+        evaluate(tmp_path / "run", share=Share(number, 3))
     sessions = RunFolder.open(tmp_path / "run").sessions()
     assert len(sessions) == 3
     assert {session["pid"] for session in sessions} == {os.getpid()}

@@ -168,7 +168,25 @@ def test_a_full_disk_ends_the_storing_not_the_run(
     with caplog.at_level(logging.WARNING):
         assert crops(cached, LARGE) == crops(photos, LARGE)
     (said,) = caplog.messages
-    assert "cannot be written (No space left on device); images that are not in" in said
+    assert "cannot be used (No space left on device); images that are not in" in said
+
+
+def test_a_cache_that_cannot_be_read_is_no_cache(
+    photos: Dataset,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    crops(cache_crops(photos, tmp_path / "cache"), LARGE)
+
+    def stale(*arguments: object) -> int:
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    monkeypatch.setattr(os, "preadv", stale)
+    with caplog.at_level(logging.WARNING):
+        assert crops(cache_crops(photos, tmp_path / "cache"), LARGE) == crops(photos, LARGE)
+    (said,) = caplog.messages
+    assert "cannot be used (Stale file handle)" in said
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(photos: Dataset, tmp_path: Path) -> None:
