@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 
 from ..cost import Cost
 from ..errors import UserError
-from ..text_files import read_json
 from .atomic import write_atomically, write_once
 from .manifest import Evaluation, Manifest, first_difference
 from .ownership import Ownership
@@ -106,11 +105,6 @@ class RunFolder:
         # Containers number their processes alike, so time and process are not unique.
         name = f"{environment['started'].replace(':', '')}-{token_hex(4)}.json"
         write_atomically(folder / name, lambda file: _write_text(file, text))
-
-    def sessions(self) -> list[dict[str, Any]]:
-        """Every process that worked on this run, in order of start."""
-        files = sorted((self.path / "sessions").glob("*.json"))
-        return [read_json(file) for file in files]
 
     def part_count(self, evaluation: Evaluation) -> int:
         """How many parts the records have when complete."""

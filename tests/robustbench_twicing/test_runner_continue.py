@@ -18,6 +18,7 @@ import pytest
 
 from attacks import ATTACKS
 from reports import results, write_results
+from reports.sessions import read_sessions
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.data import Dataset
 from robustbench_twicing.data.limit import limit_dataset
@@ -110,9 +111,9 @@ def test_a_finished_run_is_left_alone(whole: Run, tmp_path: Path) -> None:
 def test_every_process_that_computes_is_noted(tmp_path: Path) -> None:
     for number in (1, 2, 3, 3):
         evaluate(tmp_path / "run", share=Share(number, 3))
-    sessions = RunFolder.open(tmp_path / "run").sessions()
+    sessions = read_sessions(tmp_path / "run")
     assert len(sessions) == 3
-    assert {session["pid"] for session in sessions} == {os.getpid()}
+    assert {session.model_dump()["pid"] for session in sessions} == {os.getpid()}
 
 
 @pytest.mark.parametrize("batch_size", [1, 4, 64])
@@ -212,7 +213,7 @@ def test_a_killed_run_is_continued_bit_for_bit(tmp_path: Path) -> None:
     done = run(convnet(), noise(11), CONDITIONS[:3], out, batch_size=1)
     wanted = run(convnet(), noise(11), CONDITIONS[:3], tmp_path / "other", batch_size=1)
     assert text(done.records()) == text(wanted.records())
-    assert len(done.folder.sessions()) == 2
+    assert len(read_sessions(done.folder.path)) == 2
 
 
 def test_a_run_killed_while_it_wrote_its_manifest_is_started_again(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 from attacks import ATTACKS
 from reports import merge, results
 from reports.page import comparing, content, embedding, spoken_size, write_page
+from reports.sessions import read_sessions
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.runner import Options, evaluate_models
@@ -230,13 +231,13 @@ def test_the_manifest_tells_versions_hashes_and_settings(tmp_path: Path) -> None
     tasks = [make_task(noise(2), conditions)]
     done = evaluate_models({"A": convnet()}, tasks, out=out, options=Options(seed=77))
     read = page_of(done.folder, out=tmp_path)
-    (session,) = done.folder.sessions()
+    (session,) = read_sessions(done.folder.path)
     evaluation: Any = done.folder.manifest.evaluations[0]
     text = read.texts
     for wanted in (
         evaluation.dataset["fingerprint"],
-        session["versions"]["torch"],
-        session["started"],
+        str(session.versions["torch"]),
+        session.started,
         "steps=3",
         "77",
     ):
