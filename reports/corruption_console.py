@@ -9,9 +9,9 @@ from rich.console import Console
 
 from robustbench_twicing.imagenet_c import EXTRA, SEVERITIES
 
-from .corruption_error import SIZE
+from .corruption_error import KIND
 from .corruption_rows import corruption_rows
-from .corruption_scores import GROUP, INCOMPLETE, size_of
+from .corruption_scores import GROUP, INCOMPLETE, kind_of
 from .tables.as_console import print_slots, print_title
 from .tables.layout import Slot
 
@@ -35,8 +35,8 @@ def print_corruptions(results: pd.DataFrame, scores: pd.DataFrame, console: Cons
         label, dataset, protocol, source = map(str, group[GROUP].iloc[0])
         found = numbers[key]
         images = f"{group['n_images'].max()} images"
-        size = size_of(group)
-        made = source if size == SIZE else f"{source} at {size} (not ImageNet-C)"
+        kind = kind_of(group)
+        made = source if kind == KIND else f"{source} of {kind} (not ImageNet-C)"
         title = f"{label} on {dataset}, {images}, {made}, protocol {protocol}: top-1 error %"
         print_title(title, console, style="italic")
         _print_table(group, found, console)

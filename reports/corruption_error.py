@@ -32,8 +32,9 @@ __all__ = [
     "relative_mce",
 ]
 
-SIZE = f"{SIDE} pixels"
-"""At which ImageNet-C's images were corrupted; none were enlarged for it."""
+CLASSES = "ImageNet's classes"
+KIND = f"{CLASSES} at {SIDE} pixels"
+"""What ImageNet-C's images are of, and at which size they were corrupted, none enlarged for it."""
 Errors = Mapping[tuple[str, int], float]
 """Top-1 error, a fraction in [0, 1], by corruption and severity 1 to 5."""
 
@@ -48,14 +49,15 @@ class Baseline:
         clean_error: its top-1 error on the clean validation set, a fraction; None where it is not
             known, and there is no relative mCE.
         images: on which it was measured.
-        size: at which they were corrupted, in words.
+        kind: of what they are and at which size they were corrupted, in words; None where it is
+            given as the unit of whatever it is used for.
     """
 
     name: str
     errors: Errors
     clean_error: float | None
     images: str = ""
-    size: str = SIZE
+    kind: str | None = KIND
 
 
 @dataclass(frozen=True)

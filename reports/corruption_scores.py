@@ -9,10 +9,10 @@ import pandas as pd
 
 from robustbench_twicing.conditions import CLEAN
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import EXTRA, MAIN
+from robustbench_twicing.imagenet_c import EXTRA, MAIN, SIDE
 
 from .corruption_error import (
-    SIZE,
+    CLASSES,
     Baseline,
     CorruptionScore,
     Errors,
@@ -35,7 +35,7 @@ COLUMNS = (
     *("normaliser", "normaliser_images"),
 )
 INCOMPLETE, NOT_COMPARABLE = "incomplete", "not-comparable"
-"""Statuses of numbers that there are none of; the second where the normaliser saw other sizes."""
+"""Statuses of numbers that there are none of; the second where the normaliser saw other images."""
 
 
 def corruption_scores(results: pd.DataFrame, *, baseline: Baseline | None = None) -> pd.DataFrame:
@@ -84,15 +84,18 @@ def clean_error_of(results: pd.DataFrame, row: "pd.Series[Any]") -> float | None
     return 1 - float(clean["top1"].iloc[0]) / 100 if len(clean) else None
 
 
-def size_of(rows: pd.DataFrame) -> str:
-    """At which size the images of these rows were corrupted, in words; ImageNet-C's is `SIZE`."""
-    found = {
-        kind: rows["flags"].str.extract(rf"not-imagenet-c-{kind}(\d+)px")[0].dropna()
-        for kind in ("", "enlarged-")
-    }
-    side, own = (each.iloc[0] if len(each) else None for each in found.values())
-    size = SIZE if side is None else f"{side} pixels"
-    return size if own is None else f"{size}, enlarged from {own}"
+def kind_of(rows: pd.DataFrame) -> str:
+    """Of what classes the images are and at which size corrupted, in words; `KIND` is ImageNet-C.
+
+    Args:
+        rows: of one data set under corruptions, whose flags tell.
+    """
+    forms = (r"(\d+)-classes", r"(\d+)px", r"enlarged-(\d+)px")
+    found = [rows["flags"].str.extract(f"not-imagenet-c-{form}")[0].dropna() for form in forms]
+    classes, side, own = (each.iloc[0] if len(each) else None for each in found)
+    of = CLASSES if classes is None else f"{classes} classes"
+    kind = f"{of} at {side or SIDE} pixels"
+    return kind if own is None else f"{kind}, enlarged from {own}"
 
 
 class _Number(NamedTuple):
@@ -110,11 +113,11 @@ def _of_group(
     results: pd.DataFrame, key: dict[str, Any], group: pd.DataFrame, baseline: Baseline | None
 ) -> Iterator[dict[str, Any]]:
     baseline = baseline or alexnet()
-    clean_error, size = clean_error_of(results, group.iloc[0]), size_of(group)
+    clean_error, kind = clean_error_of(results, group.iloc[0]), kind_of(group)
     errors, n_images = corruption_errors(group), int(group["n_images"].min())
     for number in _numbers(list(group["corruption"].unique()), errors, clean_error, baseline):
         about = {"number": number.name, "corruption": number.corruption, "n_images": n_images}
-        yield {**key, **about, **_value(number, errors, baseline, size)}
+        yield {**key, **about, **_value(number, errors, baseline, kind)}
 
 
 def _numbers(
@@ -149,10 +152,10 @@ def _accuracy(error: Callable[[], CorruptionScore]) -> CorruptionScore:
     return CorruptionScore("mean corruption accuracy", percent, found.missing)
 
 
-def _value(number: _Number, errors: Errors, baseline: Baseline, size: str) -> dict[str, Any]:
+def _value(number: _Number, errors: Errors, baseline: Baseline, kind: str) -> dict[str, Any]:
     unit = (baseline.name, baseline.images) if number.normalised else ("", "")
-    if number.normalised and size != baseline.size:
-        reason = f"the normaliser's images are of {baseline.size}, these of {size}"
+    if number.normalised and baseline.kind not in (kind, None):
+        reason = f"the normaliser's images are of {baseline.kind}, these of {kind}"
         return _row(None, NOT_COMPARABLE, reason, unit)
     missing = [_listed(missing_cells(errors, number.of)), number.needs]
     if number.normalised:

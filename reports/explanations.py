@@ -37,6 +37,8 @@ _EXPLANATIONS = {
     "the condition is incomplete and not scored.",
     r"not-imagenet-c-enlarged-(.+)px": "the images are {0} pixels (shorter side) and were enlarged "
     "before they were corrupted: not ImageNet-C, and not to be compared with its numbers.",
+    r"not-imagenet-c-(.+)-classes": "the corrupted images are of {0} classes, not ImageNet's "
+    "1000: not ImageNet-C, and not to be compared with its numbers.",
     r"not-imagenet-c-(.+)px": "corrupted at {0} pixels, not at 224: not ImageNet-C, and not to be "
     "compared with its numbers.",
     r"(200)-way": "scored over the {0} classes of the test set that is named alone; the other "

@@ -10,7 +10,7 @@ from robustbench_twicing.text_files import read_text
 
 from .corruption_error import Baseline
 from .corruption_rows import corruption_errors, corruption_rows
-from .corruption_scores import GROUP, clean_error_of, size_of
+from .corruption_scores import GROUP, clean_error_of, kind_of
 from .results import results
 
 LARGEST_FILE = 100_000
@@ -60,7 +60,7 @@ def _from_run(path: Path, label: str) -> Baseline:
     images = f"{rows['n_images'].min()} images of {first['dataset']}, {first['source']}"
     clean = clean_error_of(table, first)
     name = f"{first['label']} ({path.name})"
-    return Baseline(name, corruption_errors(rows), clean, images, size_of(rows))
+    return Baseline(name, corruption_errors(rows), clean, images, kind_of(rows))
 
 
 def _from_csv(path: Path) -> Baseline:
@@ -80,7 +80,7 @@ def _from_csv(path: Path) -> Baseline:
     clean = found.pop(("clean", 0), None)
     if not found:
         raise UserError(f"--normaliser {path} holds no error")
-    return Baseline(path.name, found, clean, f"as {path.name} says")
+    return Baseline(path.name, found, clean, f"as {path.name} says", None)
 
 
 def _check_cells(path: Path, given: list[tuple[str, int]]) -> None:

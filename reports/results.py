@@ -10,8 +10,9 @@ import pandas as pd
 
 from robustbench_twicing.conditions import CLEAN, READOUT
 from robustbench_twicing.cost import Cost
+from robustbench_twicing.data.imagenet import NUM_CLASSES
 from robustbench_twicing.imagenet_c import OFFICIAL, SIDE
-from robustbench_twicing.records import RunFolder, Status
+from robustbench_twicing.records import Evaluation, RunFolder, Status
 
 from .csv_text import save_csv
 from .diagnostics import Scored, diagnose
@@ -196,7 +197,7 @@ def _cost(cost: Cost) -> dict[str, Any]:
 def _flags(entry: Entry) -> list[str]:
     condition, dataset, manifest = entry.condition, entry.evaluation.dataset, entry.manifest
     flags = [*entry.evaluation.record["flags"], *dataset["flags"], *condition.get("flags", [])]
-    flags += [*_about_labels(entry), *_about_size(entry), *entry.flags]
+    flags += [*_about_labels(entry), *_about_corrupted(entry), *entry.flags]
     if dataset["skipped"]:
         flags.append("files-left-out")
     flags += [f"{name}={condition['settings'][name]}" for name in condition["changed"]]
@@ -212,12 +213,24 @@ def _about_labels(entry: Entry) -> Iterator[str]:
         yield space["convention"]
 
 
-def _about_size(entry: Entry) -> Iterator[str]:
-    """Whether images smaller than it were enlarged to the size at which they were corrupted."""
-    images = entry.condition.get("images") or {"source": OFFICIAL}
-    own = entry.evaluation.dataset.get("typical_side")
+def _about_corrupted(entry: Entry) -> Iterator[str]:
+    """What keeps corrupted images from being ImageNet-C: other classes, or small ones enlarged."""
+    images, dataset = entry.condition.get("images"), entry.evaluation.dataset
+    if images is None:
+        return
+    classes = _classes(entry.evaluation)
+    if classes not in (NUM_CLASSES, None):
+        yield f"not-imagenet-c-{classes}-classes"
+    own = dataset.get("typical_side")
     if images["source"] != OFFICIAL and own is not None and own < images.get("side", SIDE):
         yield f"not-imagenet-c-enlarged-{own}px"
+
+
+def _classes(evaluation: Evaluation) -> int | None:
+    """Of a data set, or where its labels do not tell, of the network; None if neither is known."""
+    sizes = evaluation.record["details"].get("sizes") or {}
+    number: int | None = evaluation.dataset["num_classes"] or sizes.get("num_classes")
+    return number
 
 
 def is_attacked(condition: Mapping[str, Any]) -> bool:

@@ -17,11 +17,16 @@ def one_line(text: str, longest: int = LONGEST) -> str:
         text: what is to be said, parts of which may come from a file.
         longest: characters.
     """
-    line = printable(" ".join(text.split()))
+    line = unbroken(text)
     if len(line) <= longest:
         return line
     end = min(_END, longest // 3)
     return f"{line[: longest - end - 5]} ... {line[-end:]}"
+
+
+def unbroken(text: str) -> str:
+    """The text as `printable`, however long, on one line: white space becomes one space each."""
+    return printable(" ".join(text.split()))
 
 
 def printable(text: str) -> str:
@@ -29,6 +34,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else _escape(each) for each in text)
+
+
+def printable_lines(text: str) -> str:
+    """As `printable`, but lines still end where they do."""
+    return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def _escape(character: str) -> str:

@@ -13,6 +13,7 @@ from robustbench_twicing.records.atomic import write_atomically
 
 from ..corruption_error import Baseline
 from ..merging import Runs
+from ..tables.as_html import shown
 from .content import Page, make_page
 
 NAME = "index.html"
@@ -57,6 +58,7 @@ def render(page: Page) -> str:
     environment = Environment(
         loader=loader,
         autoescape=True,
+        finalize=shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -8,9 +8,9 @@ from matplotlib.patches import Rectangle
 
 from robustbench_twicing.imagenet_c import EXTRA, MAIN, SEVERITIES
 
-from ..corruption_error import SIZE
+from ..corruption_error import KIND
 from ..corruption_rows import corruption_rows
-from ..corruption_scores import size_of
+from ..corruption_scores import kind_of
 from .lettering import lettering
 from .panel import panel
 
@@ -55,10 +55,10 @@ def corruption_map(ax: Axes, results: pd.DataFrame, *, label: str) -> None:
 
 def _made(rows: pd.DataFrame) -> str:
     """What the images are: another size is not ImageNet-C, whatever its corruptions are called."""
-    size, source = size_of(rows), ", ".join(dict.fromkeys(map(str, rows["source"])))
-    if size == SIZE:
+    kind, source = kind_of(rows), ", ".join(dict.fromkeys(map(str, rows["source"])))
+    if kind == KIND:
         return f"ImageNet-C ({source})"
-    return f"ImageNet-C's corruptions at {size}, which is not ImageNet-C ({source})"
+    return f"ImageNet-C's corruptions of {kind}, which is not ImageNet-C ({source})"
 
 
 def _write(ax: Axes, row: int, column: int, number: float) -> None:

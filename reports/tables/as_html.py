@@ -1,11 +1,14 @@
 """Tables as HTML: a fragment for a page of one's own."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from robustbench_twicing.lines import printable
 
 from .sheet import Sheet, column_runs
 
@@ -46,6 +49,13 @@ def as_html(sheet: Sheet, *, hints: Mapping[tuple[int, int], str] | None = None)
     return _template().render(sheet=sheet, rows=rows, heads=heads)
 
 
+def shown(value: Any) -> Any:
+    """What a page writes for a value: in a text, what cannot be printed is an escape."""
+    if type(value) is not str:  # markup is one, too
+        return value
+    return re.sub(r"\S+", lambda found: printable(found[0]), value)
+
+
 def _cell(sheet: Sheet, place: tuple[int, int], hint: str) -> _Cell:
     value: Any = sheet.frame.iat[place]
     is_number = isinstance(value, (int, float, np.number)) and not np.isnan(value)
@@ -60,6 +70,7 @@ def _template() -> Template:
     environment = Environment(
         loader=PackageLoader("reports", "tables/templates"),
         autoescape=True,
+        finalize=shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

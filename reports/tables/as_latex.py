@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from robustbench_twicing.lines import unbroken
+
 from ..wrapping import wrapped
 from .layout import Piece, arrange, slots_of
 from .sheet import Column, Sheet, column_runs
@@ -59,8 +61,8 @@ def as_latex(sheet: Sheet) -> str:
 
 
 def escape(text: str) -> str:
-    """Text in which nothing is a command, on one line."""
-    one_line = unicodedata.normalize("NFC", " ".join(text.split()))
+    """Text in which nothing is a command, on one line; what cannot be printed is an escape."""
+    one_line = unicodedata.normalize("NFC", unbroken(text))
     # [ after a line's end would be read as its optional argument.
     escaped = "".join(SPECIAL.get(letter, letter) for letter in one_line).replace("[", "{[}")
     return re.sub(r"[^\x00-\x7f]+", lambda found: _foreign(found[0]), escaped)
@@ -118,7 +120,7 @@ def _prose(text: str) -> str:
         r"\hspace{0pt}".join(map(escape, wrapped(word, LONGEST_WORD)))
         if len(word) > LONGEST_WORD
         else escape(word)
-        for word in text.split()
+        for word in unbroken(text).split()
     )
 
 
@@ -168,9 +170,10 @@ def _tabular(sheet: Sheet, piece: Piece, rows: range) -> Iterator[str]:
 
 def _stacked(text: str, width: int, side: str = "l") -> str:
     """Lines below each other where a name is long; a letter that is a number takes six."""
+    text = unbroken(text)
     if not all(letter.isascii() or _is_latin(letter) for letter in text):
         width = max(2, width // 6)
-    lines = [escape(line) for line in wrapped(" ".join(text.split()), width)]
+    lines = [escape(line) for line in wrapped(text, width)]
     return lines[0] if len(lines) == 1 else rf"\shortstack[{side}]{{{LINE_END.join(lines)}}}"
 
 

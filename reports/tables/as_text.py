@@ -6,6 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from robustbench_twicing.lines import unbroken
+
 from ..csv_text import csv_text
 from .sheet import ABOUT, Sheet
 
@@ -22,7 +24,11 @@ def as_csv(sheet: Sheet) -> str:
 
 
 def as_json(sheet: Sheet) -> str:
-    """Full precision, null where there is no number, with marks, groups and notes."""
+    r"""Full precision, null where there is no number, with marks, groups and notes.
+
+    Characters that steer a terminal or turn the direction of writing are ``\u`` escapes, which a
+    reader of JSON turns back.
+    """
     rows = []
     for position, names in enumerate(sheet.row_names):
         about = sheet.about.iloc[position]
@@ -42,7 +48,12 @@ def as_json(sheet: Sheet) -> str:
         "rows": rows,
         "notes": list(sheet.notes),
     }
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
+    return "".join(map(_shown_in_json, text)) + "\n"
+
+
+def _shown_in_json(letter: str) -> str:
+    return letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
 
 
 def _plain(value: Any) -> Any:
@@ -76,7 +87,7 @@ def _line(cells: list[str]) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Text in which nothing is markup, on one line."""
-    one_line = " ".join(text.split())
+    """Text in which nothing is markup, on one line; what cannot be printed is an escape."""
+    one_line = unbroken(text)
     escaped = one_line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|#~$])", r"\\\1", escaped)

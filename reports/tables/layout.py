@@ -6,6 +6,8 @@ from typing import NamedTuple
 from pandas.api.types import is_numeric_dtype
 from rich.cells import cell_len
 
+from robustbench_twicing.lines import unbroken
+
 from ..wrapping import longest_piece
 from .sheet import Sheet
 
@@ -66,7 +68,7 @@ class Piece(NamedTuple):
 def slots_of(sheet: Sheet, *, least_name: int = LEAST_NAME) -> tuple[list[Slot], list[Slot]]:
     """The columns that name a table's rows, and the others."""
     names = [
-        Slot(name, [row[level] for row in sheet.row_names], True, least_name)
+        Slot(unbroken(name), [unbroken(row[level]) for row in sheet.row_names], True, least_name)
         for level, name in enumerate(sheet.stub)
     ]
     return names, [_slot(sheet, column) for column in range(len(sheet.columns))]
@@ -74,8 +76,8 @@ def slots_of(sheet: Sheet, *, least_name: int = LEAST_NAME) -> tuple[list[Slot],
 
 def _slot(sheet: Sheet, column: int) -> Slot:
     found = sheet.columns[column]
-    head = f"{found.head}\n{found.name}" if found.head else found.name
-    texts = [sheet.cell(row, column) for row in range(len(sheet.frame))]
+    head = "\n".join(unbroken(part) for part in (found.head, found.name) if part)
+    texts = [unbroken(sheet.cell(row, column)) for row in range(len(sheet.frame))]
     is_name = found.digits is None and not is_numeric_dtype(sheet.frame.iloc[:, column])
     return Slot(head, texts, is_name=is_name)
 

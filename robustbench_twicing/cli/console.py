@@ -10,7 +10,7 @@ from rich.console import Console as RichConsole
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from ..lines import printable
+from ..lines import printable_lines
 
 
 class Console(RichConsole):
@@ -21,8 +21,6 @@ class Console(RichConsole):
     ) -> Iterable[Segment]:
         """Segments of a renderable, whose text is safe."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=_safe(segment.text))
-
-
-def _safe(text: str) -> str:
-    return "\n".join(printable(line) for line in text.split("\n"))
+            yield (
+                segment if segment.control else segment._replace(text=printable_lines(segment.text))
+            )

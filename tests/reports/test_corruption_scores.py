@@ -15,7 +15,7 @@ from rich.console import Console
 from reports import corruption_scores, read_normaliser, save_corruption_scores
 from reports.corruption_console import print_corruptions
 from reports.corruption_error import Baseline, alexnet
-from reports.corruption_scores import size_of
+from reports.corruption_scores import kind_of
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.imagenet_c import EXTRA, MAIN, cells
 
@@ -171,11 +171,12 @@ def test_another_image_size_has_no_mce() -> None:
     found = numbers(corruption_scores(small))
     assert found["mCE"]["status"] == found["CE fog"]["status"] == "not-comparable"
     assert pd.isna(found["mCE"]["percent"])
-    assert (
-        found["mCE"]["missing"] == "the normaliser's images are of 224 pixels, these of 32 pixels"
+    assert found["mCE"]["missing"] == (
+        "the normaliser's images are of ImageNet's classes at 224 pixels, these of ImageNet's "
+        "classes at 32 pixels"
     )
     assert found["mean corruption error"]["percent"] == pytest.approx(50)
-    own = Baseline("own", flat(0.25), 0.1, size="32 pixels")
+    own = Baseline("own", flat(0.25), 0.1, kind="ImageNet's classes at 32 pixels")
     found = numbers(corruption_scores(small, baseline=own))
     assert found["mCE"]["percent"] == pytest.approx(200)
     assert found["mCE"]["normaliser"] == "own"
@@ -185,12 +186,25 @@ def test_enlarged_images_have_no_mce_but_in_units_of_their_like() -> None:
     small = table(flat(0.5), flags="not-imagenet-c-enlarged-28px")
     found = numbers(corruption_scores(small))
     assert found["mCE"]["status"] == found["CE fog"]["status"] == "not-comparable"
-    of = "the normaliser's images are of 224 pixels, these of 224 pixels, enlarged from 28"
-    assert found["mCE"]["missing"] == of
-    like = Baseline("own", flat(0.25), None, size="224 pixels, enlarged from 28")
+    kind = "ImageNet's classes at 224 pixels, enlarged from 28"
+    assert found["mCE"]["missing"].endswith(f", these of {kind}")
+    like = Baseline("own", flat(0.25), None, kind=kind)
     assert numbers(corruption_scores(small, baseline=like))["mCE"]["percent"] == pytest.approx(200)
     both = table(flat(0.5), flags="not-imagenet-c-32px;not-imagenet-c-enlarged-28px")
-    assert size_of(both) == "32 pixels, enlarged from 28"
+    assert kind_of(both) == "ImageNet's classes at 32 pixels, enlarged from 28"
+
+
+def test_images_of_other_classes_have_no_mce_but_in_a_unit_of_ones_own(tmp_path: Path) -> None:
+    own = table(flat(0.5), flags="limit-5-of-9;not-imagenet-c-10-classes")
+    assert kind_of(own) == "10 classes at 224 pixels"
+    found = numbers(corruption_scores(own))
+    for name in ("mCE", "relative mCE", "CE fog", "mean CE of the 4 extra corruptions"):
+        assert found[name]["status"] == "not-comparable", name
+        assert pd.isna(found[name]["percent"]), name
+        assert found[name]["missing"].endswith(", these of 10 classes at 224 pixels"), name
+    assert found["mean corruption error"]["percent"] == pytest.approx(50)
+    unit = read_normaliser(str(write_csv(tmp_path / "unit.csv", flat(0.25))))
+    assert numbers(corruption_scores(own, baseline=unit))["mCE"]["percent"] == pytest.approx(200)
 
 
 def test_a_normaliser_that_lacks_cells_is_named() -> None:

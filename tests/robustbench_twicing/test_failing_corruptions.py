@@ -18,6 +18,8 @@ from robustbench_twicing.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions import Condition, clean
 from robustbench_twicing.data import BadImageError, Dataset, open_dataset
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.runner import Options, evaluate_models
+from robustbench_twicing.tasks import make_task
 from tests.attacks.corruptions.clean_photos import Stripes, photographs, stripes
 from tests.robustbench_twicing.test_runner_corruptions import CONDITIONS, rows, run
 
@@ -157,6 +159,30 @@ def test_small_images_that_are_enlarged_are_flagged(side: int, flags: str, tmp_p
     conditions = [clean(), corruption_condition("fog", 3)]
     found = rows(run(open_dataset(folder.parent), tmp_path / "run", conditions))
     assert [found[each.id]["flags"] for each in conditions] == ["", flags]
+
+
+class Few(Stripes):
+    """Ten classes."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pixels (N, 3, H, W) to logits (N, 10)."""
+        return super().forward(x)[:, :10]
+
+
+@pytest.mark.parametrize(("told", "sizes"), [(10, {}), (None, {"num_classes": 10}), (None, {})])
+def test_other_classes_than_imagenets_are_flagged(
+    told: int | None, sizes: dict[str, int], data: Dataset, tmp_path: Path
+) -> None:
+    """Where data set or network tell how many they are; clean images are what they are."""
+    ten = replace(data, num_classes=told, labels=tuple(range(len(data))))
+    record = ModelRecord("few", details={"sizes": sizes})
+    network = Classifier(Few(), stripes().preprocessing, record, normalize=False)
+    tasks = [make_task(ten, [clean(), corruption_condition("fog", 3)])]
+    out = tmp_path / "run"
+    found = rows(evaluate_models({"few": network}, tasks, out=out, options=Options()))
+    assert found["clean"]["flags"] == ""
+    flag = "not-imagenet-c-10-classes" if told or sizes else ""
+    assert found["imagenet-c/fog/3"]["flags"] == flag
 
 
 class Dazzled(Stripes):

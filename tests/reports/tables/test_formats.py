@@ -164,6 +164,37 @@ def test_no_name_becomes_markup_in_markdown() -> None:
     assert "<script>" not in as_markdown(nasty())
 
 
+STEERING = ("\x1b[31mred", "\x9b31m", "\u202egnp.exe", "a\u200bb", "\x07")
+"""Names that colour a terminal, turn the direction of writing, or hide."""
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_steers_is_shown_as_an_escape(form: str, tmp_path: Path) -> None:
+    """But for a CSV, which is read back as it was written."""
+    made = sheet(STEERING, np.arange(5.0).reshape(-1, 1), (Column("\u202enumber"),))
+    (path,) = save_sheets([made], tmp_path, [form])
+    text = path.read_text(encoding="utf-8")
+    if form == "csv":
+        assert all(name in text for name in STEERING)
+        return
+    assert all(letter.isprintable() or letter == "\n" for letter in text)
+    if form == "json":
+        found = json.loads(text)
+        assert tuple(row["names"]["model"] for row in found["rows"]) == STEERING
+        assert found["columns"][0]["name"] == "\u202enumber"
+        return
+    plain = text.replace(r"\textbackslash{}", "\\").replace("\\\\", "\\")
+    for escaped in (r"\x1b", r"\x9b31m", r"\u202egnp.exe", r"\u200b", r"\x07"):
+        assert escaped in plain, escaped
+
+
+def test_a_terminal_has_room_for_the_escapes() -> None:
+    made = sheet(STEERING, np.arange(5.0).reshape(-1, 1), (Column("number"),))
+    table = [line for line in shown(made).splitlines() if line[0] in "┏┃┡│└"]
+    assert len({cell_len(line) for line in table}) == 1
+    assert r"\u202egnp.exe" in shown(made)
+
+
 def test_latex_escapes_every_special_character() -> None:
     assert escape(r"\a{b}$c&d#e%f_g~h^i") == (
         r"\textbackslash{}a\{b\}\$c\&d\#e\%f\_g\textasciitilde{}h\textasciicircum{}i"
