@@ -13,7 +13,7 @@ from robustbench_twicing.records.atomic import write_atomically
 
 from ..corruption_error import Baseline
 from ..merging import Runs
-from ..tables.as_html import shown
+from ..tables.as_html import breakable, shown
 from .content import Page, make_page
 
 NAME = "index.html"
@@ -63,6 +63,7 @@ def render(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["breakable"] = breakable
     # The package's own files, as they are.
     style, script = (
         Markup(loader.get_source(environment, name)[0]) for name in ("style.css", "sort.js")

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup, escape
 
 from robustbench_twicing.lines import printable
 
+from ..wrapping import pieces
 from .sheet import Sheet, column_runs
 
 
@@ -56,6 +58,14 @@ def shown(value: Any) -> Any:
     return re.sub(r"\S+", lambda found: printable(found[0]), value)
 
 
+def breakable(text: str) -> Markup:
+    """Text that a narrow screen may break between the words of a name, not within them."""
+    escaped = [escape(piece) for piece in pieces(shown(text))]
+    return Markup("").join(
+        piece if piece[-1:].isspace() else piece + Markup("<wbr>") for piece in escaped[:-1]
+    ) + Markup("").join(escaped[-1:])
+
+
 def _cell(sheet: Sheet, place: tuple[int, int], hint: str) -> _Cell:
     value: Any = sheet.frame.iat[place]
     is_number = isinstance(value, (int, float, np.number)) and not np.isnan(value)
@@ -76,4 +86,5 @@ def _template() -> Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters["breakable"] = breakable
     return environment.get_template("table.html.j2")

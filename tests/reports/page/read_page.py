@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import NamedTuple
 
-VOID = {"meta", "img", "br", "link", "input", "hr", "source", "base"}
+VOID = {"meta", "img", "br", "wbr", "link", "input", "hr", "source", "base"}
 
 
 class Element(NamedTuple):

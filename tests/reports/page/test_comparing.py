@@ -107,4 +107,4 @@ def test_long_tables_are_folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_names_are_escaped(tmp_path: Path) -> None:
     found = section(tmp_path, {"<i>A</i>": SAME, "<b>B</b>": BETTER})
     assert "<b>" not in found.tables[0]
-    assert "&lt;b&gt;B&lt;/b&gt;" in found.tables[0]
+    assert "&lt;b&gt;B&lt;/b&gt;" in found.tables[0].replace("<wbr>", "")

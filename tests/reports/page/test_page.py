@@ -73,7 +73,9 @@ def nasty(tmp_path_factory: pytest.TempPathFactory) -> Read:
 
 
 def shape(read: Read) -> Counter[tuple[str, frozenset[str], tuple[str, ...]]]:
-    return Counter((each.tag, frozenset(each.attributes), each.inside) for each in read.elements)
+    """All but the places at which a long name may be broken."""
+    found = [each for each in read.elements if each.tag != "wbr" or each.attributes]
+    return Counter((each.tag, frozenset(each.attributes), each.inside) for each in found)
 
 
 def test_names_make_no_element_and_no_attribute(harmless: Read, nasty: Read) -> None:
