@@ -13,6 +13,7 @@ from .data.imagenet import NUM_CLASSES
 from .data.label_space import LabelSpace
 from .errors import UserError
 from .label_layers import Select, label_layer
+from .precision import in_short_format
 from .preprocessing import Preprocessing
 
 
@@ -147,9 +148,7 @@ class Classifier(nn.Module):
     def _logits(self, x: Tensor) -> object:
         if self._autocast is None:
             return self.network(x)
-        with torch.autocast(x.device.type, self._autocast):
-            logits = self.network(x)
-        return logits.float() if isinstance(logits, Tensor) else logits
+        return in_short_format(self.network, x, self._autocast)
 
 
 def std_of(model: nn.Module) -> Tensor | None:

@@ -1,9 +1,13 @@
-"""Full fp32 on CUDA, and what the caller had set after it."""
+"""Full fp32 on CUDA, what the caller had set after it, and gradients of fp16 passes."""
 
 import pytest
 import torch
+from torch import Tensor, nn
 
-from robustbench_twicing.precision import full_fp32
+from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.gradient import input_gradient
+from robustbench_twicing.precision import full_fp32, in_short_format
+from tests.tiny import PREPROCESSING
 
 
 @pytest.mark.parametrize("before", [True, False])
@@ -30,3 +34,61 @@ def test_a_convolution_is_as_exact_as_fp32() -> None:
     with full_fp32(torch.device("cuda")):
         found = torch.nn.functional.conv2d(x.cuda(), weight.cuda()).cpu().double()
     assert (found - wanted).abs().max() < 1e-5 * wanted.abs().max()
+
+
+class Confident(nn.Module):
+    """Two classes whose logits differ by eight times the sum of an image of 3 pixels."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.head = nn.Linear(3, 2, bias=False)
+        self.head.weight.data = torch.tensor([[4.0], [-4.0]]).expand(2, 3).contiguous()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pixels (N, 3, 1, 1) to logits (N, 2)."""
+        logits: Tensor = self.head(x.flatten(1))
+        return logits
+
+
+def confident() -> Classifier:
+    record = ModelRecord(model="confident", family="own")
+    return Classifier(Confident(), PREPROCESSING, record, normalize=False)
+
+
+MEANS = torch.tensor([0.0, 0.1, 0.25, 0.4, 0.5, 0.75]).view(-1, 1, 1, 1).expand(-1, 3, 1, 1)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_confident_network_has_a_gradient_in_a_short_format(dtype: torch.dtype) -> None:
+    model, y = confident(), torch.zeros(len(MEANS), dtype=torch.long)
+    wanted = input_gradient(model, MEANS, y)
+    assert 0 < wanted.abs().min() < 1e-6  # in fp16 all of it would be rounded away
+    with model.computing_in(dtype):
+        found = input_gradient(model, MEANS, y)
+    assert torch.allclose(found, wanted, rtol=0.1, atol=0)  # of rounded logits
+
+
+def test_an_image_far_from_the_boundary_does_not_change_another_ones_gradient() -> None:
+    model, y = confident(), torch.zeros(len(MEANS), dtype=torch.long)
+    with model.computing_in(torch.float16):
+        together = input_gradient(model, MEANS, y)
+        alone = torch.cat([input_gradient(model, MEANS[[i]], y[[i]]) for i in range(len(y))])
+    assert torch.equal(together, alone)
+
+
+def test_a_gradient_of_zero_stays_zero_and_one_too_large_is_not_hidden() -> None:
+    x = torch.ones(2, 3, 1, 1, requires_grad=True)
+    logits = in_short_format(Confident(), x, torch.float16)
+    assert isinstance(logits, Tensor)
+    factor = torch.tensor([[0.0, 0.0], [float("inf"), 1.0]])
+    (gradient,) = torch.autograd.grad(logits, x, factor)
+    assert (gradient[0] == 0).all()
+    assert not gradient[1].isfinite().any()
+
+
+def test_what_is_not_a_tensor_is_handed_on() -> None:
+    class Two(Confident):
+        def forward(self, x: Tensor) -> list[Tensor]:  # type: ignore[override]
+            return [x, x]
+
+    assert isinstance(in_short_format(Two(), MEANS.clone().requires_grad_(), torch.float16), list)
