@@ -1,15 +1,17 @@
-"""Forward and forward+backward with torch's own kernels and with oneDNN's.
+"""Forward and forward+backward with torch's own kernels and oneDNN's, and by memory format.
 
     python benchmarks/kernels_time.py [--batch 8] [--rounds 5] [--threads N]
 
-DeiT-tiny with and without twicing, random weights. What `--kernels` does is in
-`robustbench_twicing.kernels.use_onednn`.
+DeiT-tiny with and without twicing, FAN's hybrid and convolutional networks, random weights. What
+`--kernels` does is in `robustbench_twicing.kernels.use_onednn`; `--memory-format channels_last` is
+torch's.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import torch
 
@@ -23,28 +25,50 @@ from robustbench_twicing.kernels import choose_kernels
 from robustbench_twicing.timing import median_ratio
 
 NAMES = ("deit_tiny_patch16_224", "deit_tiny_twicing_patch16_224")
+CONVOLUTIONAL = (
+    "deit_tiny_patch16_224",
+    "fan_tiny_8_p4_hybrid",
+    "timm:tf_efficientnet_lite0",
+    "timm:resnet50",
+)
 CPU = torch.device("cpu")
 
 
 def measure(*, batch: int = 8, rounds: int = 5) -> Iterator[Table]:
-    """One table; or the reason, where this torch has no oneDNN."""
+    """Two tables; the reason in place of the first, where this torch has no oneDNN."""
+    about = f"ms/image, {threads()}, batch {batch}, median of {rounds}."
     try:
         choose_kernels("onednn", CPU)
     except UserError as error:
         yield Table("Kernels", [], [], f"Skipped: {error}.")
-        return
-    rows = [row for name in NAMES for row in _rows(name, batch, rounds)]
-    about = f"ms/image, {threads()}, batch {batch}, median of {rounds}."
-    yield Table("Kernels", ["model", "pass", "plain", "onednn", "ratio"], rows, about)
+    else:
+        choices = {"plain": {"kernels": "plain"}, "onednn": {"kernels": "onednn"}}
+        yield _table("Kernels", NAMES, choices, batch, rounds, about)
+    formats = {name: {"memory_format": name} for name in ("contiguous", "channels_last")}
+    yield _table("Memory format", CONVOLUTIONAL, formats, batch, rounds, about)
 
 
-def _rows(name: str, batch: int, rounds: int) -> Iterator[list[str]]:
-    built = {kernels: ways(name, batch, "auto", kernels, CPU) for kernels in ("plain", "onednn")}
+def _table(
+    title: str,
+    names: Sequence[str],
+    choices: Mapping[str, Mapping[str, Any]],
+    batch: int,
+    rounds: int,
+    about: str,
+) -> Table:
+    rows = [row for name in names for row in _rows(name, choices, batch, rounds)]
+    return Table(title, ["model", "pass", *choices, "ratio"], rows, about)
+
+
+def _rows(
+    name: str, choices: Mapping[str, Mapping[str, Any]], batch: int, rounds: int
+) -> Iterator[list[str]]:
+    built = {choice: ways(name, batch, CPU, **how) for choice, how in choices.items()}
     for index, title in enumerate(("forward", "forward and gradient of the input")):
-        seconds = measured({kernels: both[index] for kernels, both in built.items()}, rounds)
+        seconds = measured({choice: both[index] for choice, both in built.items()}, rounds)
         times = [f"{1000 * median(taken) / batch:.1f}" for taken in seconds.values()]
-        ratio = median_ratio(seconds["onednn"], seconds["plain"])
-        yield [name, title, *times, f"{ratio:.3f}"]
+        first, second = seconds.values()
+        yield [name, title, *times, f"{median_ratio(second, first):.3f}"]
 
 
 if __name__ == "__main__":

@@ -32,10 +32,10 @@ NAMES = (
 
 
 def ways(
-    name: str, batch: int, attention: str, kernels: Any, device: torch.device
+    name: str, batch: int, device: torch.device, **how: Any
 ) -> tuple[Callable[[], object], Callable[[], object]]:
-    """Forward alone, and forward with the gradient of the input."""
-    model = load_model(name, "random:0", attention=attention, kernels=kernels, device=device)
+    """Forward alone, and forward with the gradient of the input; `how` is for `load_model`."""
+    model = load_model(name, "random:0", device=device, **how)
     side = model.preprocessing.crop
     x = torch.rand(batch, 3, side, side, device=device)
 
@@ -67,7 +67,7 @@ def measure(
 ) -> Iterator[Table]:
     """Multiply-adds, then one table for forward and one for forward+backward."""
     where = device or torch.device("cpu")
-    built = {name: ways(name, batch, attention, kernels, where) for name in names}
+    built = {name: ways(name, batch, where, attention=attention, kernels=kernels) for name in names}
     gmacs = [[name, f"{model_facts(name).gmacs:.4f}"] for name in names]
     yield Table("Multiply-adds", ["model", "GMACs"], gmacs, "Of one image, attention explicit.")
     about = (

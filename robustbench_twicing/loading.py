@@ -12,7 +12,7 @@ from .checkpoints.giving import Given, give_weights
 from .classifier import Classifier, ModelRecord
 from .environment import choose_device
 from .errors import UserError
-from .kernels import Kernels, choose_kernels, use_onednn
+from .kernels import Kernels, choose_kernels, known_memory_format, use_onednn
 from .models import ModelSpec, build_model, resolve_model
 from .preprocessing import RGB, Preprocessing
 from .user_code import is_user_code, load_user_network
@@ -39,6 +39,7 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
     std: RGB | None = None,
     attention: str = "auto",
     kernels: Kernels = "plain",
+    memory_format: str = "contiguous",
     arch_override: bool = False,
     normalize: tuple[RGB, RGB] | None = None,
     classes: Sequence[int] | None = None,
@@ -61,6 +62,7 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
         std: three numbers.
         attention: ``auto``, ``explicit`` or ``fused`` kernels.
         kernels: of fp32 on the CPU: ``plain``, ``onednn``, or ``auto``: the faster.
+        memory_format: ``contiguous``, or ``channels_last``, in which convolutions are faster.
         arch_override: load although the file names another architecture; stays as a flag.
         normalize: mean and std that a user's network expects; without it, it is given pixels.
         classes: keep these logits only (ImageNet-A and -R).
@@ -76,6 +78,10 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
         "std": std,
     }
     target = choose_device(str(device))
+    computing = {
+        "kernels": choose_kernels(kernels, target),
+        "memory_format": known_memory_format(memory_format),
+    }
     checkpoint = None if checkpoint is None else str(checkpoint)
     if is_user_code(name):
         made = _user_model(name, checkpoint, weights, parts, normalize)
@@ -84,10 +90,9 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
     else:
         wishes = {"weights": weights, "arch_override": arch_override}
         made = _table_model(name, checkpoint, parts, wishes, num_classes, attention)
-    chosen = choose_kernels(kernels, target)
-    if chosen == "onednn":
+    if computing["kernels"] == "onednn":
         use_onednn(made.given.network)
-    return _classifier(made, classes, chosen).to(target)
+    return _classifier(made, classes, computing).to(target)
 
 
 @dataclass(frozen=True)
@@ -119,7 +124,7 @@ def _table_model(
     attention: str,
 ) -> _Made:
     spec = resolve_model(name)
-    preprocessing, notes = _preprocessing(spec.preprocessing, parts)
+    preprocessing, notes = spec.preprocessing.by_request(parts)
     sizes = _sizes(spec, preprocessing, num_classes, attention)
     given = give_weights(
         lambda: build_model(spec.family, **sizes), checkpoint, spec.name, spec=spec, **wishes
@@ -141,7 +146,7 @@ def _user_model(
         )
     if normalize is not None:
         parts = {**parts, "mean": normalize[0], "std": normalize[1]}
-    preprocessing, notes = _preprocessing(USER_PREPROCESSING, parts)
+    preprocessing, notes = USER_PREPROCESSING.by_request(parts)
     if not any(parts[part] for part in ("crop", "resize", "interpolation")):
         notes.append(
             f"Own code says nothing of its input: images are resized to {preprocessing.resize} "
@@ -160,21 +165,6 @@ def _user_model(
         given = give_weights(lambda: user.network, checkpoint, name, spec=None, weights=weights)
     source = user.file_sha256
     return _Made(name, "user", given, preprocessing, tuple(notes), {}, normalize is None, source)
-
-
-def _preprocessing(
-    family: Preprocessing, parts: Mapping[str, Any]
-) -> tuple[Preprocessing, list[str]]:
-    """The family's preprocessing with what the user replaced, and a note on that."""
-    if parts["crop"] is not None and parts["resize"] is None and family.resize is not None:
-        parts = {**parts, "resize": parts["crop"] * family.resize // family.crop}
-    chosen = family.override(**parts)
-    changed = [
-        f"{part} {value} instead of {family.as_dict()[part]}"
-        for part, value in chosen.as_dict().items()
-        if value != family.as_dict()[part]
-    ]
-    return chosen, [f"Preprocessing by request: {', '.join(changed)}."] if changed else []
 
 
 def _sizes(
@@ -198,7 +188,9 @@ def _has_fixed_input(spec: ModelSpec) -> bool:
     return bool(config and config.fixed_input_size)
 
 
-def _classifier(made: _Made, classes: Sequence[int] | None, kernels: str) -> Classifier:
+def _classifier(
+    made: _Made, classes: Sequence[int] | None, computing: Mapping[str, str]
+) -> Classifier:
     given = made.given
     count = getattr(given.network, "num_classes", None)
     outside = [index for index in classes or () if index < 0 or index >= (count or index + 1)]
@@ -223,12 +215,17 @@ def _classifier(made: _Made, classes: Sequence[int] | None, kernels: str) -> Cla
         details={
             **given.details,
             "parameters": parameters,
-            "kernels": kernels,
+            **computing,
             **made.facts(classes),
         },
     )
     return Classifier(
-        given.network, made.preprocessing, record, classes=classes, normalize=not made.takes_pixels
+        given.network,
+        made.preprocessing,
+        record,
+        classes=classes,
+        normalize=not made.takes_pixels,
+        channels_last=computing["memory_format"] == "channels_last",
     )
 
 

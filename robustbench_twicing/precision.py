@@ -46,7 +46,7 @@ def in_short_format(network: nn.Module, x: Tensor, dtype: torch.dtype) -> object
     inside = x
     if scaled:
         inside = x.view_as(x)
-        inside.register_hook(scale.take_out)
+        inside.register_hook(scale.take_out)  # type: ignore[no-untyped-call]
     with torch.autocast(x.device.type, dtype):
         logits = network(inside)
     if not isinstance(logits, Tensor):
@@ -54,7 +54,7 @@ def in_short_format(network: nn.Module, x: Tensor, dtype: torch.dtype) -> object
     logits = logits.float()
     if scaled and logits.requires_grad:
         logits = logits.view_as(logits)
-        logits.register_hook(scale.put_in)
+        logits.register_hook(scale.put_in)  # type: ignore[no-untyped-call]
     return logits
 
 

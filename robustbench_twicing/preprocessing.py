@@ -1,5 +1,6 @@
 """From a decoded photograph to the pixels a network sees: resize, centre crop, normalise."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Self
 
@@ -51,6 +52,22 @@ class Preprocessing:
     def override(self, **parts: Any) -> Self:
         """A copy in which every part that is given and not None replaces the family's."""
         return replace(self, **{name: part for name, part in parts.items() if part is not None})
+
+    def by_request(self, parts: Mapping[str, Any]) -> tuple[Self, list[str]]:
+        """The family's preprocessing with what the user replaced, and a note on that.
+
+        Args:
+            parts: as for `override`; the resize follows the crop in proportion unless it is given.
+        """
+        if parts["crop"] is not None and parts["resize"] is None and self.resize is not None:
+            parts = {**parts, "resize": parts["crop"] * self.resize // self.crop}
+        chosen = self.override(**parts)
+        changed = [
+            f"{part} {value} instead of {self.as_dict()[part]}"
+            for part, value in chosen.as_dict().items()
+            if value != self.as_dict()[part]
+        ]
+        return chosen, [f"Preprocessing by request: {', '.join(changed)}."] if changed else []
 
     def as_dict(self) -> dict[str, Any]:
         """The parts as plain values, for the record of a run."""

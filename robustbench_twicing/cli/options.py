@@ -132,6 +132,10 @@ class EvalOptions:
         str,
         _opt("--kernels", help="Of fp32 on a CPU: auto, plain, onednn.", panel=HOW),
     ] = "auto"
+    memory_format: Annotated[
+        str,
+        _opt("--memory-format", help="contiguous, or channels_last: for convolutions.", panel=HOW),
+    ] = "contiguous"
     attack_precision: Annotated[
         str,
         _opt("--attack-precision", help="fp32, bf16 or fp16; scores are in fp32.", panel=HOW),

@@ -145,6 +145,7 @@ def load_models(options: EvalOptions) -> "dict[str, Classifier]":
                 arch_override=options.arch_override,
                 attention=options.attention,
                 kernels=cast(Any, kernels),
+                memory_format=options.memory_format,
                 normalize=parse_normalize(options.normalize),
                 resize=options.resize,
                 crop=options.crop,

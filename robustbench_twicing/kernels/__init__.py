@@ -1,6 +1,6 @@
-"""Faster fp32 on the CPU: the same numbers but for rounding, off with one option."""
+"""Faster computing: the same numbers but for rounding, off with one option."""
 
-from .choice import Kernels, choose_kernels
+from .choice import Kernels, choose_kernels, known_memory_format
 from .network import use_onednn
 
-__all__ = ["Kernels", "choose_kernels", "use_onednn"]
+__all__ = ["Kernels", "choose_kernels", "known_memory_format", "use_onednn"]

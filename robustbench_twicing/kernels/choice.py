@@ -1,4 +1,4 @@
-"""Which kernels a model computes with: torch's own, or oneDNN's where they are faster."""
+"""How a model computes: by torch's own kernels or oneDNN's, and in which memory format."""
 
 from pathlib import Path
 from typing import Literal, get_args
@@ -8,6 +8,7 @@ import torch
 from ..errors import UserError
 
 Kernels = Literal["auto", "plain", "onednn"]
+MEMORY_FORMATS = ("contiguous", "channels_last")
 _CPU_INFO = Path("/proc/cpuinfo")
 
 
@@ -29,6 +30,18 @@ def choose_kernels(asked: str, device: torch.device) -> str:
         )
     if asked == "auto":
         return "onednn" if possible and _gains() else "plain"
+    return asked
+
+
+def known_memory_format(asked: str) -> str:
+    """What was asked for.
+
+    Raises:
+        UserError: an unknown name.
+    """
+    if asked not in MEMORY_FORMATS:
+        known = " or ".join(MEMORY_FORMATS)
+        raise UserError(f"--memory-format {asked!r} is unknown; it is {known}")
     return asked
 
 

@@ -235,9 +235,14 @@ class RunFolder:
 
 
 def folder_name(label: str) -> str:
-    """A label as a folder name: readable, and never the same for two labels."""
+    """A label as a folder name: readable, and never the same for two labels.
+
+    A label that ends like a name made here is given a digest, too, so that it is not that name.
+    """
     safe = re.sub(r"[^A-Za-z0-9._+\-]", "_", label)[:80].lstrip(".") or "_"
-    return safe if safe == label else f"{safe}-{sha256(label.encode()).hexdigest()[:8]}"
+    if safe == label and not re.search(r"-[0-9a-f]{8}$", label):
+        return label
+    return f"{safe}-{sha256(label.encode()).hexdigest()[:8]}"
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -12,6 +12,7 @@ from robustbench_twicing.batches import to_tensor
 from robustbench_twicing.classifier import Classifier
 from robustbench_twicing.efficiency import measure_efficiency
 from robustbench_twicing.gradient import input_gradient
+from robustbench_twicing.precision import full_fp32
 from robustbench_twicing.seeds import image_generators, uniform_like
 from tests.tiny import convnet, noise, quick_conditions, run
 
@@ -104,3 +105,17 @@ def test_efficiency_waits_for_the_gpu_and_counts_its_memory() -> None:
     (found,) = measure_efficiency({"a": convnet()}, rounds=2, device=GPU)
     assert found.device.startswith("cuda")
     assert found.peak_mib > 0
+
+
+def test_channels_last_changes_no_number_but_for_rounding() -> None:
+    x, y = torch.rand(2, 3, 64, 64).to(GPU), torch.tensor([1, 2]).to(GPU)
+    models = [
+        load_model("timm:test_byobnet", "random:0", crop=64, memory_format=form, device="cuda")
+        for form in ("contiguous", "channels_last")
+    ]
+    with full_fp32(GPU):
+        torch.testing.assert_close(models[1](x), models[0](x), rtol=1e-3, atol=1e-4)
+        gradients = [input_gradient(model, x, y) for model in models]
+        torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-2, atol=1e-5)
+    with models[1].computing_in(torch.float16):
+        assert input_gradient(models[1], x, y).is_contiguous()

@@ -83,6 +83,12 @@ def test_a_classifier_answers_in_the_labels_and_shares_its_network() -> None:
     assert own(x).equal(whole(x)[:, list(subset_indices("imagenet-r"))])
     assert own.network is whole.network
     assert whole.select is None
+    assert not own.channels_last
+
+
+def test_a_classifier_of_labels_keeps_the_memory_format() -> None:
+    whole = Classifier(Linear(1000), PREPROCESSING, ModelRecord("linear"), channels_last=True)
+    assert whole.answering_in(subset_space("imagenet-r")).channels_last
 
 
 def test_an_attack_sees_the_labels_alone() -> None:

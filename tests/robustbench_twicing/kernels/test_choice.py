@@ -1,4 +1,4 @@
-"""Which kernels: chosen by the processor, recorded, and off with one option."""
+"""Kernels and memory format: chosen, recorded, and off with one option."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ import torch
 from robustbench_twicing import load_model
 from robustbench_twicing.cli import main
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.gradient import input_gradient
 from robustbench_twicing.kernels import choice, choose_kernels
 from robustbench_twicing.kernels.linear import OneDnnLinear
 
@@ -72,3 +73,39 @@ def test_a_run_is_not_continued_with_other_kernels(
     assert main([*command, "--kernels", "onednn"]) == 0
     assert main([*command, "--kernels", "plain"]) == 1
     assert "kernels: 'onednn' there, 'plain' asked for" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["timm:test_byobnet", "fan_tiny_8_p4_hybrid"])
+def test_the_memory_format_changes_no_number(name: str) -> None:
+    x, y = torch.rand(2, 3, 64, 64), torch.tensor([1, 2])
+    models = [
+        load_model(name, "random:0", crop=64, memory_format=memory_format)
+        for memory_format in ("contiguous", "channels_last")
+    ]
+    seen = []
+    models[1].network.register_forward_pre_hook(lambda network, given: seen.append(given[0]))
+    torch.testing.assert_close(models[1](x), models[0](x), rtol=1e-4, atol=1e-5)
+    gradients = [input_gradient(model, x, y) for model in models]
+    torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-3, atol=1e-6)
+    assert gradients[1].is_contiguous()  # attacks of libraries flatten it with `view`
+    assert all(each.is_contiguous(memory_format=torch.channels_last) for each in seen)
+    assert [model.record.details["memory_format"] for model in models] == [
+        "contiguous",
+        "channels_last",
+    ]
+    assert models[0].record.weights_sha256 == models[1].record.weights_sha256
+
+
+def test_the_memory_format_is_an_option_of_eval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["eval", "--model", "timm:test_byobnet=random:0", "--data", "samples:imagenet"]
+    command += ["--limit", "2", "--attacks", "clean,fgsm,foolbox:LinfPGD,torchattacks:MIFGSM"]
+    command += ["--eps", "1/255", "--out", str(tmp_path / "run")]
+    assert main([*command, "--memory-format", "nchw"]) == 1
+    assert "--memory-format 'nchw' is unknown; it is contiguous or channels_last" in (
+        capsys.readouterr().err
+    )
+    assert main([*command, "--memory-format", "channels_last"]) == 0
+    assert main(command) == 1
+    assert "memory_format: 'channels_last' there, 'contiguous' asked" in capsys.readouterr().err

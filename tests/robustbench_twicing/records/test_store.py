@@ -244,7 +244,12 @@ def test_any_label_is_a_folder_of_its_own_inside_the_run(label: str) -> None:
     assert not name.startswith(".")
     assert len(name) <= 90
     assert name.isascii()
-    assert folder_name(name) == name
+
+
+@given(st.text(max_size=100))
+def test_a_label_that_is_another_ones_folder_has_another_folder(label: str) -> None:
+    name = folder_name(label)
+    assert (folder_name(name) == name) == (label == name)
 
 
 @given(st.text("ab./ _\\", max_size=4), st.text("ab./ _\\", max_size=4))
