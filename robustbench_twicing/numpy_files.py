@@ -1,15 +1,19 @@
 """Numpy's files as data: nothing pickled, and nothing that unpacks to far more than the file."""
 
+import math
+import os
+import weakref
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import UserError
+from .errors import UnreadableError, UserError
 from .regular_files import check_regular
 
 LARGEST_GROWTH = 100
@@ -87,18 +91,117 @@ def open_archive(path: Path) -> Iterator[Archive]:
         yield Archive(path, content)
 
 
-def map_array(path: Path) -> NDArray[Any]:
-    """A ``.npy``, memory-mapped.
+class ArrayFile:
+    """The array of a ``.npy``, read from disk row by row, as large as it may be.
+
+    It is read, not mapped: a mapped file that somebody cuts short would end the process. The file
+    stays open, so it may be deleted or replaced meanwhile; each process opens it for itself.
+
+    Args:
+        path: of the file.
+
+    Attributes:
+        shape: of the array.
+        dtype: of its numbers.
 
     Raises:
         UserError: damaged, or not made of plain numbers.
     """
-    check_regular(path)
-    try:
-        with np.errstate(over="raise"):  # a shape that overflows
-            array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
-    except Exception as error:  # numpy raises anything on damaged bytes
-        raise UserError(f"{path} is not a numpy file of plain numbers ({error})") from error
-    return array
+
+    def __init__(self, path: Path) -> None:
+        check_regular(path)
+        self.path = path
+        try:
+            with path.open("rb") as file, np.errstate(over="raise"):  # a shape that overflows
+                self.shape, self._fortran, self.dtype = _read_header(file)
+                self._start = file.tell()
+                self._stamp = _stamp(file.fileno())
+        except OSError as error:
+            raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
+        except Exception as error:  # numpy raises anything on damaged bytes
+            raise UserError(f"{path} is not a numpy file of plain numbers ({error})") from error
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, row: int) -> NDArray[Any]:
+        """One row, counted from 0; a copy.
+
+        Raises:
+            IndexError: there is no such row.
+            UnreadableError: the file is not the one any more that was opened first.
+        """
+        if not 0 <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)}")
+        if self._fortran:
+            return np.array(self.whole[row])
+        count = math.prod(self.shape[1:])
+        values = self._read(row * count, count)
+        return values.reshape(self.shape[1:])
+
+    @cached_property
+    def whole(self) -> NDArray[Any]:
+        """All of it, kept in memory; rows in Fortran's order, not in one piece, need that."""
+        values = self._read(0, math.prod(self.shape))
+        return values.reshape(self.shape, order="F" if self._fortran else "C")
+
+    def _read(self, first: int, count: int) -> NDArray[Any]:
+        values = np.empty(count, self.dtype)
+        view, at = values.view(np.uint8).data, self._start + first * self.dtype.itemsize
+        try:
+            if _stamp(self._file) != self._stamp:
+                raise UnreadableError(f"{self.path} was changed after it was opened")
+            while view:  # the system hands out 2 GB at most at a time
+                done = os.preadv(self._file, [view], at)
+                if not done:
+                    raise UnreadableError(f"{self.path} was cut short after it was opened")
+                view, at = view[done:], at + done
+        except OSError as error:
+            raise UnreadableError(
+                f"{self.path} cannot be read: {error.strerror or error}"
+            ) from error
+        return values
+
+    @cached_property
+    def _file(self) -> int:
+        descriptor = os.open(self.path, os.O_RDONLY)
+        weakref.finalize(self, os.close, descriptor)
+        return descriptor
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: each for name, each in self.__dict__.items() if name not in _OWN}
+
+
+_OWN = ("_file", "whole")
+"""What each process has for itself."""
+
+
+def _read_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and type of an array of which the file is long enough.
+
+    Raises:
+        ValueError: it is not, or its values are objects.
+    """
+    version = np.lib.format.read_magic(file)
+    readers = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    if version not in readers:
+        raise ValueError(f"format {version[0]}.{version[1]}")
+    shape, fortran, dtype = readers[version](file)
+    if dtype.hasobject:
+        raise ValueError("Python objects")
+    if any(isinstance(side, bool) or side < 0 for side in shape):
+        raise ValueError(f"shape {shape}")
+    wanted = math.prod(shape) * dtype.itemsize
+    held = os.fstat(file.fileno()).st_size - file.tell()
+    if wanted > held:
+        raise ValueError(f"{held:,} bytes of {wanted:,}")
+    return shape, fortran, dtype
+
+
+def _stamp(descriptor: int) -> tuple[int, int]:
+    """What a change of a file shows in: its size in bytes, its last change in nanoseconds."""
+    status = os.fstat(descriptor)
+    return status.st_size, status.st_mtime_ns

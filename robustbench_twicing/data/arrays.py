@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ..errors import UserError
-from ..numpy_files import Archive, is_archive, map_array, open_archive
+from ..numpy_files import Archive, ArrayFile, is_archive, open_archive
 from ..preprocessing import Preprocessing
 from .class_list import MOST_CLASSES, OwnClasses
 from .dataset import Dataset, Pixels
@@ -19,6 +19,8 @@ from .imagenet import NUM_CLASSES
 
 IMAGE_KEYS = ("images", "x", "x_test")
 LABEL_KEYS = ("labels", "y", "y_test")
+Array = NDArray[Any] | ArrayFile
+"""In memory, or read from its file image by image."""
 RIGHT_FORM = "right are uint8 images (N, H, W, 3), (N, 3, H, W) or grey (N, H, W), and N labels"
 
 
@@ -27,12 +29,18 @@ class ArrayImages:
     """Rows of one array.
 
     Attributes:
-        array: uint8 (N, H, W, 3) or grey (N, H, W, 1).
+        array: uint8 (N, H, W, 3), (N, 3, H, W), or grey: (N, H, W), (N, H, W, 1), (N, 1, H, W).
         rows: which of its N images these are.
     """
 
-    array: Pixels
+    array: Array
     rows: Sequence[int]
+
+    @property
+    def form(self) -> tuple[int, int, int]:
+        """Height, width and channels (3, or 1 of grey images) of every image."""
+        height, width, channels = _hwc(np.empty(self.array.shape[1:], np.uint8)).shape
+        return height, width, channels
 
     def pixels(self, index: int, preprocessing: Preprocessing) -> Pixels:
         """An image of the crop's size as it is, any other resized and cropped like a photograph.
@@ -51,7 +59,7 @@ class ArrayImages:
 
     def signature(self, index: int) -> str:
         """SHA-256 over shape and pixels."""
-        image = np.ascontiguousarray(self.array[self.rows[index]])
+        image = np.ascontiguousarray(_hwc(self.array[self.rows[index]]))
         return hashlib.sha256(repr(image.shape).encode() + image.tobytes()).hexdigest()
 
     def select(self, indices: Sequence[int]) -> Self:
@@ -59,7 +67,7 @@ class ArrayImages:
         return type(self)(self.array, tuple(self.rows[index] for index in indices))
 
     def _rgb(self, index: int) -> Pixels:
-        image = self.array[self.rows[index]]
+        image = _hwc(self.array[self.rows[index]])
         return np.array(np.broadcast_to(image, (*image.shape[:2], 3)))
 
 
@@ -78,14 +86,15 @@ def open_arrays(
         UserError: not arrays, no labels, another dtype or shape, labels out of range.
     """
     images, labels = _load_pair(path, labels_path)
-    array = _as_nhwc(images, path)
-    indices = _as_labels(labels, len(array), labels_path or path, classes)
-    height, width = array.shape[1:3]
+    _check_images(images, path)
+    found = ArrayImages(images, range(len(images)))
+    indices = _as_labels(labels, len(images), labels_path or path, classes)
+    height, width, _ = found.form
     return Dataset(
         name=name or path.name,
-        ids=tuple(f"{index:06d}" for index in range(len(array))),
+        ids=tuple(f"{index:06d}" for index in found.rows),
         labels=indices,
-        images=ArrayImages(array, range(len(array))),
+        images=found,
         num_classes=classes.num_classes if classes is not None else None,
         labelling="class indices in an array",
         notes=(
@@ -95,12 +104,12 @@ def open_arrays(
     )
 
 
-def _load_pair(path: Path, labels_path: Path | None) -> tuple[NDArray[Any], NDArray[Any]]:
+def _load_pair(path: Path, labels_path: Path | None) -> tuple[Array, Array]:
     if not is_archive(path):
-        images = map_array(path)
+        array = ArrayFile(path)
         if labels_path is None:
             raise UserError(f"{path} holds images without labels; give --labels labels.npy")
-        return images, _load_labels(labels_path)
+        return array, _load_labels(labels_path)
     with open_archive(path) as content:
         images = _member(content, IMAGE_KEYS)
         if labels_path is None:
@@ -110,9 +119,9 @@ def _load_pair(path: Path, labels_path: Path | None) -> tuple[NDArray[Any], NDAr
         return images, _load_labels(labels_path)
 
 
-def _load_labels(path: Path) -> NDArray[Any]:
+def _load_labels(path: Path) -> Array:
     if not is_archive(path):
-        return map_array(path)
+        return ArrayFile(path)
     with open_archive(path) as content:
         return _member(content, LABEL_KEYS)
 
@@ -127,30 +136,34 @@ def _member(content: Archive, keys: Sequence[str]) -> NDArray[Any]:
     return content.read(key)
 
 
-def _as_nhwc(images: NDArray[Any], path: Path) -> Pixels:
+def _check_images(images: Array, path: Path) -> None:
     shape = images.shape
     if images.dtype != np.uint8:
         raise UserError(f"{path} holds images of {images.dtype}; {RIGHT_FORM}")
-    if images.ndim == 3:
-        images = images[..., np.newaxis]
-    elif images.ndim == 4 and shape[1] in (1, 3) and shape[3] not in (1, 3):
-        images = images.transpose(0, 2, 3, 1)
-    elif images.ndim == 4 and shape[1] in (1, 3):
+    if len(shape) == 4 and shape[1] in (1, 3) and shape[3] in (1, 3):
         raise UserError(f"{path}: shape {shape} may be NCHW or NHWC; {RIGHT_FORM}")
-    if images.ndim != 4 or images.shape[3] not in (1, 3) or 0 in images.shape:
+    colour = len(shape) == 4 and (shape[1] in (1, 3) or shape[3] in (1, 3))
+    if not (colour or len(shape) == 3) or 0 in shape:
         raise UserError(f"{path} holds an array of shape {shape}; {RIGHT_FORM}")
-    return images
+
+
+def _hwc(image: Pixels) -> Pixels:
+    """One image of any right form as (H, W, 3) or (H, W, 1); the forms show in the shape."""
+    if image.ndim == 2:
+        return image[..., np.newaxis]
+    return image if image.shape[2] in (1, 3) else image.transpose(1, 2, 0)
 
 
 def _as_labels(
-    labels: NDArray[Any], images: int, path: Path, classes: OwnClasses | None
+    labels: Array, images: int, path: Path, classes: OwnClasses | None
 ) -> tuple[int, ...]:
     if labels.shape not in ((images,), (images, 1)) or labels.dtype.kind not in "iu":
         raise UserError(
             f"{path} holds labels of shape {labels.shape} and {labels.dtype} for {images} images; "
             "right are whole numbers, one per image"
         )
-    indices = tuple(int(label) for label in labels.ravel())
+    values = labels.whole if isinstance(labels, ArrayFile) else labels
+    indices = tuple(int(label) for label in values.ravel())
     limit = classes.num_classes if classes is not None else None
     if min(indices) > 0 and max(indices) == NUM_CLASSES and limit is None:
         raise UserError(f"{path}: labels go from {min(indices)} to 1000; classes count from 0")

@@ -53,7 +53,7 @@ def survey(
                 result.bad.append(error)
             advance()
     elif isinstance(images, ArrayImages):
-        height, width, channels = images.array.shape[1:]
+        height, width, channels = images.form
         result.sizes[(width, height)] = len(dataset)
         result.kinds["array grey" if channels == 1 else "array RGB"] = len(dataset)
     return result

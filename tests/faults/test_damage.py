@@ -7,13 +7,17 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from torch import Tensor
 
-from robustbench_twicing.errors import UserError
+from robustbench_twicing.conditions import from_functions
+from robustbench_twicing.data import open_dataset
+from robustbench_twicing.errors import UnreadableError, UserError
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.runner import Run
 from tests.faults.working import end, start, work
-from tests.tiny import text
+from tests.tiny import SIDE, convnet, run, text
 
 TINY = 60
 """KiB; a run needs about three times as much."""
@@ -110,3 +114,33 @@ def test_a_folder_that_became_read_only_is_one_line(undisturbed: Path, tmp_path:
         folder.chmod(0o700)
     work(out)
     assert records(out) == records(undisturbed)
+
+
+def test_an_array_that_is_cut_short_is_one_line(tmp_path: Path) -> None:
+    """Not the end of the process by SIGBUS, as where the file is mapped; and no record of it."""
+    values = np.random.default_rng(0).integers(0, 256, (8, SIDE, SIDE, 3), dtype=np.uint8)
+    np.save(tmp_path / "x.npy", values)
+    np.save(tmp_path / "y.npy", values[:, 0, 0, 0] % 5)
+    whole = (tmp_path / "x.npy").read_bytes()
+
+    def cuts(model: object, x: Tensor, y: Tensor, *, generator: object) -> Tensor:
+        if cutting:
+            os.truncate(tmp_path / "x.npy", len(whole) // 4)
+        return x
+
+    def work_on() -> Run:
+        data = open_dataset(tmp_path / "x.npy", labels=tmp_path / "y.npy")
+        conditions = from_functions({"clean": None, "own@4/255": cuts})
+        return run(convnet(), data, conditions, tmp_path / "run", batch_size=1)
+
+    cutting = True
+    with pytest.raises(UnreadableError, match=r"x\.npy was changed after it was opened"):
+        work_on()
+    kept = {path: path.read_bytes() for path in parts(tmp_path / "run")}
+    assert 0 < len(kept) < len(values)
+    cutting = False
+    (tmp_path / "x.npy").write_bytes(whole)
+    done = work_on()
+    assert done.complete
+    assert {path: path.read_bytes() for path in kept} == kept
+    assert (done.records()["status"] == "ok").all()

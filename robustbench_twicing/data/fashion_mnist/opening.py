@@ -68,7 +68,7 @@ def _dataset(
         name=name,
         ids=tuple(f"{split}/{position:05d}" for position in positions),
         labels=tuple(labels.tolist()),
-        images=ArrayImages(images[..., np.newaxis], range(len(images))),
+        images=ArrayImages(images, range(len(images))),
         num_classes=NUM_CLASSES,
         labelling="Fashion-MNIST's own classes",
         notes=(NOTE,),
