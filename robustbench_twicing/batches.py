@@ -4,7 +4,6 @@ import hashlib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from itertools import chain, islice
 from typing import NamedTuple
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .data import BadImageError
-from .errors import UserError
 from .making import Made, Maker, Wanted, make
 from .workers import WorkerPool
 
@@ -136,13 +134,7 @@ def _in_processes(maker: Maker, jobs: Iterable[_Job], workers: int) -> _Batches:
             chunks = [job.indices[at : at + CHUNK] for at in range(0, len(job.indices), CHUNK)]
             return [pool.submit(make, Wanted(job.kind, chunk)) for chunk in chunks]
 
-        try:
-            yield from _ahead(start, jobs, AHEAD)
-        except BrokenProcessPool as error:
-            raise UserError(
-                "a process that makes images died, perhaps for lack of memory; use fewer "
-                "--workers; what was finished is kept"
-            ) from error
+        yield from _ahead(start, jobs, AHEAD)
 
 
 def _ahead(

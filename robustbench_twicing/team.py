@@ -185,6 +185,7 @@ def join_team(*, device: str) -> Iterator[Team]:
     if int(os.environ.get("WORLD_SIZE", "1")) < 2 or "RANK" not in os.environ:
         yield Team()
         return
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # what fails is said here, in one line
     import torch
     import torch.distributed as dist
     from torch.distributed.rendezvous import rendezvous

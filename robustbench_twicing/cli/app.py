@@ -1,5 +1,6 @@
 """Commands, and how their failures reach the user: one line and an exit status."""
 
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -74,6 +75,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Bugs keep their traceback; a user's mistake is one line on standard error.
     """
+    try:
+        return _run(arguments)
+    finally:
+        if arguments is None:  # the process ends: one more Ctrl-C adds nothing to what was said
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     warnings.filterwarnings("ignore", module=r"PIL\.")  # sizes are checked, metadata is not used
     command = typer.main.get_command(build_app())
     asked = list(sys.argv[1:] if arguments is None else arguments)
@@ -98,7 +107,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(error.format_message())  # type: ignore[attr-defined]
         return MISTAKE if isinstance(error, typer.BadParameter) else UNKNOWN
     if status == INTERRUPTED:
-        complain("interrupted; what was finished is kept (eval goes on with the same --out)")
+        complain(
+            "interrupted; what was finished is kept (eval, corrupt and train go on with the same "
+            "--out)"
+        )
         return INCOMPLETE
     return status if isinstance(status, int) else DONE
 

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -15,6 +16,9 @@ GRACE = 8.0
 """Seconds that the part at hand may still take; schedulers kill after 10 or more."""
 LAST = 1.5
 """Seconds after which a process that does not even give up is ended."""
+ECHO = 1.0
+"""Seconds in which a second signal is the first one again: a terminal or a scheduler sends it to
+every process of a job, and torchrun passes on the one that it gets."""
 
 SHOW_CURSOR = "\r\x1b[2K\x1b[?25h"
 """What ends a progress bar: its line is cleared, and the cursor is seen again."""
@@ -24,7 +28,8 @@ SHOW_CURSOR = "\r\x1b[2K\x1b[?25h"
 def stopping_on_signals(stop: Stop, how_to_go_on: str) -> Iterator[None]:
     """Inside, a first SIGINT or SIGTERM asks ``stop``; a second one, or 8 s, end the work.
 
-    What was written stays: parts are whole or absent.
+    What was written stays: parts are whole or absent. A third one ends the process. A signal that
+    was ignored before, as SIGINT in the background jobs of a script, stays ignored.
 
     Args:
         stop: asked at the first signal.
@@ -44,9 +49,16 @@ def stopping_on_signals(stop: Stop, how_to_go_on: str) -> Iterator[None]:
 
     last = threading.Timer(GRACE + LAST, end)
     last.daemon = True
+    came: list[float] = []
 
     def on_signal(number: int, frame: FrameType | None) -> None:
-        if last.is_alive():
+        now = time.monotonic()
+        if came and now - came[0] < ECHO:
+            return
+        came.append(now)
+        if len(came) > 2:
+            end()
+        if len(came) == 2:
             raise KeyboardInterrupt
         name = signal.Signals(number).name
         stop.ask(name)
@@ -60,7 +72,11 @@ def stopping_on_signals(stop: Stop, how_to_go_on: str) -> Iterator[None]:
         raise KeyboardInterrupt
 
     handlers = {signal.SIGINT: on_signal, signal.SIGTERM: on_signal, signal.SIGALRM: give_up}
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    before = {
+        number: signal.signal(number, handler)
+        for number, handler in handlers.items()
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
     try:
         yield
     finally:

@@ -1,7 +1,8 @@
-"""Two processes of torchrun, of which one is killed and started again."""
+"""Two processes of torchrun, of which one is killed and started again, or whose launcher dies."""
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -29,7 +30,7 @@ MARK = Path(__file__).with_name("killed")
 
 
 class Dying(torch.nn.Module):
-    """Class 1 where the mean pixel is above 1/2; process 1 dies once, in its third batch."""
+    """Class 1 where the mean pixel is above 1/2; process 1 kills once, in its third batch."""
 
     calls = 0
 
@@ -38,7 +39,7 @@ class Dying(torch.nn.Module):
         time.sleep(0.05)
         if os.environ.get("RANK") == "1" and self.calls == 3 and not MARK.exists():
             MARK.write_text(os.environ["TORCHELASTIC_RESTART_COUNT"])
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill({victim}, signal.SIGKILL)
         above = x.flatten(1).mean(1) - 0.5
         return torch.stack([-above, above], 1)
 
@@ -53,8 +54,13 @@ def site(tmp_path: Path) -> Path:
     for level in range(40):
         grey(tmp_path / "photos" / f"{level // 20}" / f"{level:02d}.png", 6 * level)
     (tmp_path / "classes.txt").write_text("0\n1\n")
-    (tmp_path / "network.py").write_text(NETWORK)
+    kill(tmp_path, "os.getpid()")
     return tmp_path
+
+
+def kill(site: Path, victim: str) -> None:
+    """Have process 1 kill itself, or who started it."""
+    (site / "network.py").write_text(NETWORK.format(victim=victim))
 
 
 def command(site: Path, out: str) -> list[str]:
@@ -103,6 +109,20 @@ def test_a_killed_worker_is_started_again_and_only_its_part_is_redone(site: Path
     pd.testing.assert_frame_equal(found, wanted)
     assert done.stdout.count("results: ") == 1, "rank 0 alone speaks"
     assert re.search(r"network\.py:build.*: 100 %, (\d+)/\1 images", done.stderr), done.stderr
+
+
+def test_without_their_launcher_processes_end_with_one_line(site: Path) -> None:
+    """Of Python, torch and its store nothing is heard."""
+    kill(site, "os.getppid()")
+    done = torchrun(*command(site, "run"), restarts=1)  # ends when all that it started have ended
+    assert done.returncode == -signal.SIGKILL
+    lines = set(done.stderr.splitlines()) - {f"run folder: {site / 'run'}"}
+    (line,) = lines
+    assert line.startswith("robustbench-twicing: the process that started this one, or the first")
+    assert not RunFolder.open(site / "run").complete
+    assert torchrun(*command(site, "run")).returncode == 0
+    assert main(command(site, "alone")) == 0
+    assert records(site / "run") == records(site / "alone")
 
 
 def test_a_mistake_is_said_once(site: Path) -> None:

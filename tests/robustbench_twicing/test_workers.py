@@ -1,6 +1,12 @@
 """Worker processes: a state, tasks, results in order; a process that dies is said."""
 
+import multiprocessing
 import os
+import signal
+import time
+from concurrent.futures import Future
+from contextlib import suppress
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
@@ -22,6 +28,46 @@ def test_every_process_has_the_state_and_none_is_this_one() -> None:
         found = [each.result() for each in [pool.submit(plus, task) for task in range(8)]]
     assert [value for value, _ in found] == list(range(100, 108))
     assert os.getpid() not in {process for _, process in found}
+
+
+def send(state: int, number: int) -> int:
+    """A signal to itself, as a scheduler sends it to every process."""
+    os.kill(os.getpid(), number)
+    return state
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_are_left_to_the_parent(number: signal.Signals) -> None:
+    """Also by the server, which starts the processes and would take them with it."""
+    with WorkerPool(2, 100) as pool:
+        assert pool.submit(send, int(number)).result() == 100
+        os.kill(vars(forkserver._forkserver)["_forkserver_pid"], number)
+        time.sleep(0.2)
+        assert [pool.submit(plus, task).result()[0] for task in range(4)] == [100, 101, 102, 103]
+
+
+def sleep(state: int, seconds: int) -> None:
+    """A task that takes long."""
+    time.sleep(seconds)
+
+
+def interrupted() -> list["Future[None]"]:
+    """Tasks of a pool that Ctrl-C ends while the first of them is at hand."""
+    with suppress(KeyboardInterrupt), WorkerPool(2, 100) as pool:
+        tasks = [pool.submit(sleep, 600) for _ in range(4)]
+        while not tasks[0].running():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+    return tasks
+
+
+def test_work_that_is_not_needed_any_more_is_given_up() -> None:
+    """Or the interpreter, which waits for it at its end, would hang for as long as it takes."""
+    before = len(multiprocessing.active_children())
+    began = time.monotonic()
+    assert all(task.done() for task in interrupted())
+    assert time.monotonic() - began < 300
+    assert len(multiprocessing.active_children()) == before
 
 
 class Deadly(MemoryImages):

@@ -79,11 +79,47 @@ def test_one_signal_finishes_the_part(
     assert site.results()["clean"]["n_images"] == "11"
 
 
-def test_a_second_signal_stops_at_once(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_signal_stops_at_once(
+    site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(signals, "ECHO", 0.05)
     send = SEND.format(number=int(signal.SIGTERM))
-    stopped = sending(site, f"{send}; time.sleep(0.01); {send}; time.sleep(60)")
+    stopped = sending(site, f"{send}; time.sleep(0.1); {send}; time.sleep(60)")
     assert stopped.eval("--attacks", "clean") == 4
     assert last_line(capsys).startswith("robustbench-twicing: stopped; what was finished is kept")
+    assert parts(site) == 1
+
+
+def test_one_signal_that_comes_twice_is_one(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """As from a scheduler to every process, and again from torchrun to its workers."""
+    send = SEND.format(number=int(signal.SIGTERM))
+    stopped = sending(site, f"{send}; {send}; {SEND.format(number=int(signal.SIGINT))}")
+    assert stopped.eval("--attacks", "clean") == 4
+    assert "stopped by SIGTERM, 3 images left" in last_line(capsys)
+    assert parts(site) == 2
+
+
+def test_a_signal_that_was_ignored_stays_ignored(site: Site) -> None:
+    """As SIGINT in the background jobs of a script, which Ctrl-C is not meant for."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stopped = sending(site, SEND.format(number=int(signal.SIGINT)))
+    assert stopped.eval("--attacks", "clean") == 0
+
+
+def test_a_third_signal_ends_the_process(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Even where the second one has not: it may have come where nothing could be given up."""
+    monkeypatch.setattr(signals, "ECHO", 0.05)
+    send = SEND.format(number=int(signal.SIGINT))
+    swallowed = f"exec('try:\\n time.sleep(0.1); {send}\\nexcept KeyboardInterrupt: pass')"
+    stopped = sending(site, f"{send}; {swallowed}; {send}; time.sleep(60)")
+    child = os.fork()
+    if child == 0:
+        os._exit(stopped.eval("--attacks", "clean"))
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 4
+    assert "ended; what was finished is kept; the same command with --out" in capfd.readouterr().err
     assert parts(site) == 1
 
 
@@ -152,3 +188,14 @@ def test_a_signal_before_the_work_is_one_line(
     monkeypatch.setattr("robustbench_twicing.cli.request.make_request", interrupted)
     assert main(["eval", "--model", "x", "--data", "y"]) == 4
     assert last_line(capsys).startswith("robustbench-twicing: interrupted; ")
+
+
+def test_once_all_is_said_a_signal_adds_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """While the interpreter ends it would be a traceback, and another status."""
+    monkeypatch.setattr("sys.argv", ["robustbench-twicing", "--version"])
+    assert main(["--version"]) == 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert main() == 0
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
