@@ -30,6 +30,7 @@ class AttackSpec:
         under: constants that differ under a protocol, by the protocol's name.
         white_box: it follows gradients.
         norm: the norm of its budget.
+        contradiction: what is wrong with settings that are possible one by one; else empty.
         protocols: the protocols it can follow.
         notes: sentences a reader of its numbers must know.
     """
@@ -44,6 +45,7 @@ class AttackSpec:
     under: Mapping[str, Settings] = field(default_factory=dict)
     white_box: bool = False
     norm: str = "L-infinity"
+    contradiction: Callable[[Settings], str] = lambda settings: ""
     protocols: tuple[str, ...] = ("pixel", "paper")
     notes: tuple[str, ...] = ()
 
@@ -58,7 +60,8 @@ class AttackSpec:
             overrides: constants in place of the protocol's; those it does not have are ignored.
 
         Raises:
-            UserError: a protocol that is unknown, or that the attack cannot follow.
+            UserError: a protocol that is unknown, or that the attack cannot follow; or constants
+                that contradict each other.
         """
         threat = PROTOCOLS[protocol].threat
         if protocol not in self.protocols:
@@ -69,6 +72,8 @@ class AttackSpec:
         own = {**self.settings, **self.under.get(protocol, {})}
         known = {name: each for name, each in (overrides or {}).items() if name in own}
         settings = {**own, **known}
+        if wrong := self.contradiction(settings):
+            raise UserError(f"attack {self.name}: {wrong}")
         passes = self.passes(settings)
         return Condition(
             condition_id(self.name, eps),

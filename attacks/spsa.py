@@ -1,7 +1,6 @@
 """Simultaneous perturbation stochastic approximation: a black-box attack on the logits."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
@@ -38,6 +37,7 @@ def spsa(
     estimate_at: EstimateAt = "iterate",
     early_exit: bool = False,
     chunk: int = CHUNK,
+    target: Tensor | None = None,
     generator: Generators | None = None,
 ) -> Tensor:
     """Adam on the margin loss, its gradient estimated from random sign directions.
@@ -48,7 +48,7 @@ def spsa(
     Args:
         model: pixels (N, 3, H, W) to logits (N, K); no gradient of it is used.
         x: clean pixels in [0, 1]; not changed.
-        y: true class indices (N,).
+        y: true class indices (N,); what an early exit compares with, whatever label is attacked.
         eps: L-infinity budget in the threat model's space.
         threat: space of the budget, clipping, and the attacked label.
         steps: Adam steps.
@@ -60,6 +60,7 @@ def spsa(
         early_exit: leave an image alone once it is misclassified; costs one more evaluation per
             step, and measures "fooled at any step" instead of the last iterate.
         chunk: images evaluated at a time.
+        target: the attacked labels (N,), where they are known; else the threat model's are found.
         generator: one per image, or one for all; needed.
 
     Returns:
@@ -76,7 +77,9 @@ def spsa(
         raise ValueError("spsa needs a generator; the global one is never used")
     space = _Space.of(model, x, threat)
     with eval_mode(model), torch.no_grad():
-        problem = _Problem(model, attacked_label(model, x, y, threat), generator, delta, chunk)
+        if target is None:
+            target = attacked_label(model, x, y, threat)
+        problem = _Problem(model, target, generator, delta, chunk)
         low, high = (bound - x for bound in ball(x, eps, threat, std_of(model)))
         low, high = low / space.unit, high / space.unit
         moved = (eps * (2 * uniform_like(x, generator) - 1)).clamp(low, high)
@@ -89,7 +92,7 @@ def spsa(
             optimizer.step()
             moved.clamp_(low, high)
             if early_exit:
-                fooled = margin(model(x + space.unit * kept), problem.target) > 0
+                fooled = margin(model(x + space.unit * kept), y) > 0
                 moved.copy_(kept.where(fooled.view(-1, 1, 1, 1), moved))
         low, high = ball(x, eps, threat, std_of(model))
         return (x + space.unit * moved).clamp(low, high)
@@ -222,10 +225,11 @@ def spsa_sweep(
         yield spsa(
             batch.model,
             batch.x,
-            batch.target(threat),
+            batch.y,
             eps=float(eps),
-            threat=replace(threat, label="true"),  # the target is known already
+            threat=threat,
             early_exit=early_exit,
+            target=batch.target(threat),
             generator=batch.generators("spsa", settings, eps),
             **settings,
         )

@@ -35,6 +35,11 @@ ATTACKS["pgd"] = AttackSpec(
     ),
     white_box=True,
     settings={"steps": PGD_STEPS, "rel_step": REL_STEP, "random_start": True, "restarts": 1},
+    contradiction=lambda settings: (
+        "restarts without a random start are all the same run; leave one of the two out"
+        if settings["restarts"] > 1 and not settings["random_start"]
+        else ""
+    ),
 )
 ATTACKS["pgd-any"] = AttackSpec(
     "pgd-any",

@@ -8,8 +8,12 @@ import pandas as pd
 
 LARGE_BUDGET = Fraction(64, 255)
 """In pixels; a gradient attack that leaves a model standing here has not worked."""
+NOTABLE_BUDGET = Fraction(8, 255)
+"""In pixels; a gradient attack that takes no image off a model here has followed nothing."""
 STILL_RIGHT = 0.05
 """Share of right images at a large budget that calls for a flag."""
+USED = 0.9
+"""Share of the budget that an attack's largest change is expected to reach."""
 ROUNDING_SHARE = 0.01
 """Change of accuracy by 8-bit rounding, or by a larger budget, that calls for a flag."""
 SATURATED_LOSS = 1e-7
@@ -35,6 +39,10 @@ class Scored(NamedTuple):
     def is_white_box(self) -> bool:
         """Whether the attack follows gradients."""
         return bool(self.condition["white_box"])
+
+    def is_at_least(self, budget: Fraction) -> bool:
+        """Whether the budget is one in pixels, and no smaller."""
+        return self.eps >= budget and self.condition["threat"]["space"] == "pixel"
 
 
 def diagnose(one: Scored, others: Sequence[Scored]) -> list[str]:
@@ -64,9 +72,27 @@ def _loss_not_higher(one: Scored) -> Iterator[str]:
 
 
 def _unbroken(one: Scored) -> Iterator[str]:
-    large = one.eps >= LARGE_BUDGET and one.condition["threat"]["space"] == "pixel"
+    large = one.is_at_least(LARGE_BUDGET)
     if one.is_white_box() and large and one.right > STILL_RIGHT * len(one.rows):
         yield "unbroken-at-large-budget"
+
+
+def _not_lower(one: Scored) -> Iterator[str]:
+    """A few images may change sides by chance; none in sum is what noise does."""
+    before = int((one.rows["clean_rank"] == 0).sum())
+    if one.is_white_box() and one.is_at_least(NOTABLE_BUDGET) and 0 < before <= one.right:
+        yield "accuracy-not-lower"
+
+
+def _not_used(one: Scored) -> Iterator[str]:
+    """Where the images stayed right. Many attacks give back an image that they could not fool.
+
+    Every pixel has a side of the valid range that is 1/2 away or more.
+    """
+    left = one.rows.loc[one.rows["rank"] == 0, "linf"]
+    reach = min(float(one.eps), 0.5) if one.is_at_least(Fraction(0)) else 0.0
+    if one.condition["attack"] != "noise" and 0 < left.max() < USED * reach:
+        yield f"budget-not-used-{_percent(left.max() / reach)}"
 
 
 def _rounding(one: Scored) -> Iterator[str]:
@@ -112,6 +138,8 @@ ALONE: tuple[Callable[[Scored], Iterator[str]], ...] = (
     _zero_gradient,
     _loss_not_higher,
     _unbroken,
+    _not_lower,
+    _not_used,
     _rounding,
     _saturated,
 )

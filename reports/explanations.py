@@ -8,12 +8,22 @@ _EXPLANATIONS = {
     r"limit-(\d+)-of-(\d+)": "a seeded subset of {0} of the {1} images, not the whole data set.",
     r"not-deterministic": "two equal forward passes gave different logits: the network draws "
     "random numbers, so this is one draw of its accuracy, under attacks on changing gradients.",
+    r"gradient-not-deterministic": "two equal backward passes gave different gradients: attacks "
+    "follow noise, so the accuracy is not evidence of robustness.",
+    r"batch-dependent": "an image's logits depend on the images beside it: the number is one of "
+    "this batch size and order, and an attack moves other images' answers, too.",
+    r"probabilities": "the network returns probabilities in place of logits: the loss that attacks "
+    "climb takes their softmax once more, which flattens its gradients.",
     r"zero-gradient-(.+)": "the loss gradient is exactly zero at {0} of the images, so gradient "
     "attacks go nowhere there; the accuracy is not evidence of robustness.",
     r"loss-not-higher": "the attack did not raise the mean loss: it did not work, or, where it "
     "gives back the clean image unless it succeeds, it found next to nothing at this budget.",
     r"unbroken-at-large-budget": "a gradient attack with at least 64/255 leaves many images right, "
     "which points to masked gradients.",
+    r"accuracy-not-lower": "a gradient attack with at least 8/255 leaves as many images right as "
+    "there were before it, which points to masked or misleading gradients.",
+    r"budget-not-used-(.+)": "no pixel of the images that stayed right was moved by more than {0} "
+    "of the budget: the steps are too few or too short, and the attack could be stronger.",
     r"8bit-(.+)-right": "rounding the adversarial images to 8 bits changes how many are right by "
     "{0}: as files they would score differently.",
     r"saturated-(.+)": "at {0} of the images float32 takes the true class's probability for 1, "

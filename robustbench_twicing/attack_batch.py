@@ -117,10 +117,9 @@ class AttackBatch:
             return input_gradient(self.model, self.x, target)
         with torch.enable_grad():
             loss = cross_entropy(self._clean_pass, target, reduction="sum")
-        gradient = gradient_or_zero(loss, self._leaf)
-        _ = self.logits  # kept without its graph, whose memory is freed with the next line
+        _ = self.logits  # kept without its graph, which can be followed once
         del self.__dict__["_clean_pass"]
-        return gradient
+        return gradient_or_zero(loss, self._leaf)
 
     def generators(
         self, attack: str, settings: Mapping[str, object], budget: Fraction, restart: int = 0

@@ -98,8 +98,10 @@ def _next(sweep: Iterator[Tensor], attacked: AttackBatch) -> Tensor:
         attacked.model.eval()
         if _versions(attacked.model) != before:
             raise ModelChangedError(
-                "an attack changed the weights or buffers of the model, so that no number after it "
-                "could be trusted; what was finished is kept; leave that attack out"
+                "an attack, or the network itself while it computes, changed the weights or "
+                "buffers of the model, so that no number after it could be trusted; what was "
+                "finished is kept; leave that attack out, or make the network's forward change "
+                "nothing"
             )
         attacked.check_untouched()
 

@@ -16,6 +16,7 @@ from .cost import CostMeter
 from .data import Dataset
 from .environment import is_out_of_memory
 from .errors import BrokenAttackError, UserError
+from .first_look import first_look
 from .halving import in_pieces_that_fit
 from .lines import one_line
 from .making import place_of
@@ -24,8 +25,6 @@ from .progress import Report, Step
 from .readouts import is_counted, kept_logits, read_out
 from .records import AdversarialStore, Part
 from .records.schema import RECORD_SCHEMA
-from .repeating import FLAG as NOT_DETERMINISTIC
-from .repeating import repeats_itself
 from .rows import Rows, facts, scored, without_scores
 from .scoring import Scores, score
 from .showing import among_known, show
@@ -107,14 +106,16 @@ def evaluate_part(
     for condition in conditions:
         rows += _absent(work, loaded.clean, condition)
     flags = ("batch-halved",) if halved else ()
-    return _part(rows, work, (*flags, *_not_repeated(work, loaded.clean)))
+    return _part(rows, work, (*flags, *_about_network(work, loaded.clean, halved=halved)))
 
 
-def _not_repeated(work: _Work, batch: LoadedBatch) -> tuple[str, ...]:
-    """A flag of the first part, of a network whose answers are drawn."""
-    if batch.part or repeats_itself(work.subject.classifier, batch.pixels, work.device):
+def _about_network(work: _Work, batch: LoadedBatch, *, halved: bool) -> tuple[str, ...]:
+    """Flags of the first part, of a network whose answers would mislead."""
+    if batch.part:
         return ()
-    return (NOT_DETERMINISTIC,)
+    pixels = batch.pixels[:1] if halved else batch.pixels
+    gradients = any(condition.white_box for condition in work.conditions)
+    return tuple(first_look(work.subject.classifier, pixels, work.device, gradients=gradients))
 
 
 def _absent(work: _Work, batch: LoadedBatch, condition: Condition) -> Rows:

@@ -147,5 +147,6 @@ def _passes(settings: Mapping[str, Any]) -> tuple[int, int] | None:
     """Steps where they are counted; AutoAttack and its parts stop when they like."""
     if "steps" in settings and "n_restarts" not in settings:
         repeats = settings.get("eot_iter", 1) * (settings.get("N", 0) + 1) * settings.get("m", 1)
+        repeats *= settings.get("noise_batch_size", 1)
         return settings["steps"] * repeats, settings["steps"] * repeats
     return None

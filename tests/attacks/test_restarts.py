@@ -12,6 +12,7 @@ from attacks.restarts import worst_of
 from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions import clean
+from robustbench_twicing.errors import UserError
 from robustbench_twicing.preprocessing import Preprocessing
 from tests.tiny import SIDE, Halfspace, greys, run, table
 
@@ -110,3 +111,11 @@ def test_the_passes_are_known_beforehand() -> None:
     for restarts, forward in ((1, 20 + 2), (3, 3 * 20 + 3 + 2)):
         asked = ATTACKS["pgd"].condition(Fraction(1, 255), overrides={"restarts": restarts})
         assert asked.passes == (forward, restarts * 20)
+
+
+def test_restarts_that_would_all_be_the_same_run_are_refused() -> None:
+    constants = {"restarts": 2, "random_start": False}
+    with pytest.raises(UserError, match="attack pgd: restarts without a random start"):
+        ATTACKS["pgd"].condition(Fraction(1, 255), "pixel", constants)
+    alone = ATTACKS["pgd"].condition(Fraction(1, 255), "pixel", {"random_start": False})
+    assert alone.settings["restarts"] == 1

@@ -16,7 +16,7 @@ from robustbench_twicing.threat import PIXEL, ThreatModel
 from tests import tiny
 from tests.tiny import convnet, noise, run
 
-from .spsa_inputs import EPS, THREATS, generators, images, linear
+from .spsa_inputs import EPS, PAPER, THREATS, generators, images, linear
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 10, 1000])
@@ -136,3 +136,20 @@ def test_spsa_any_is_right_only_where_spsa_is_and_an_image_stays_as_it_was_when_
     unfooled = rows.loc[conditions[1].id]["loss"].to_numpy()[any_step]
     assert unfooled.tolist() == rows.loc[conditions[0].id]["loss"].to_numpy()[any_step].tolist()
     assert 0 < any_step.sum() < 40
+
+
+def test_under_paper_spsa_any_leaves_images_wrong_that_are_wrong_already() -> None:
+    """Away from its wrong prediction an image would become right, and count as never fooled."""
+    model, x = linear(), images().double()
+    right = model(x).argmax(1)
+    batch = AttackBatch(model, x, 1 - right, images=list("abcd"))
+    settings = {"steps": 20, "samples": 64, "learning_rate": 0.05, "estimate_at": "iterate"}
+    assert batch.target(PAPER).tolist() == right.tolist()
+    found: dict[bool, Tensor] = {}
+    for exits in (False, True):
+        sweep = spsa_sweep(
+            batch, [Fraction(1, 2)], threat=PAPER, settings=settings, early_exit=exits
+        )
+        found[exits] = model(next(sweep)).argmax(1)
+    assert (found[False] != right).all()
+    assert (found[True] == right).all()

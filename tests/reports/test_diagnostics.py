@@ -21,22 +21,27 @@ def scored(
     loss: float = 3.0,
     clean_loss: float = 1.0,
     rounded: int | None = None,
+    before: int | None = None,
+    space: str = "pixel",
+    linf: float | None = None,
 ) -> Scored:
     rank = [0] * right + [1] * (of - right)
     rows: dict[str, Any] = {
         "rank": rank,
-        "clean_rank": [0] * of,
+        "clean_rank": [0] * (of if before is None else before)
+        + [1] * (0 if before is None else of - before),
         "rank_8bit": [0] * (right if rounded is None else rounded)
         + [1] * (of - (right if rounded is None else rounded)),
         "gradient": gradient if isinstance(gradient, float) else list(gradient),
         "loss": loss,
+        "linf": levels / 255 if linf is None else linf,
         "clean_loss": clean_loss,
     }
     white = attack in ("fgsm", "pgd") if white_box is None else white_box
     condition = {
         "attack": attack,
         "eps": str(Fraction(levels, 255)),
-        "threat": {"space": "pixel"},
+        "threat": {"space": space},
         "white_box": white,
     }
     return Scored(condition, pd.DataFrame(rows))
@@ -61,6 +66,10 @@ def test_a_sound_attack_has_no_flag() -> None:
         (scored(loss=1.0), "loss-not-higher"),
         (scored(loss=0.5), "loss-not-higher"),
         (scored(levels=64, right=6), "unbroken-at-large-budget"),
+        (scored(levels=8, before=20), "accuracy-not-lower"),
+        (scored(levels=8, before=19), "accuracy-not-lower"),
+        (scored(linf=3 / 255), "budget-not-used-75%"),
+        (scored("spsa", levels=8, linf=2.55 / 255), "budget-not-used-31.9%"),
         (scored(rounded=22), "8bit-+2-right"),
         (scored(rounded=18), "8bit--2-right"),
         (scored(clean_loss=1e-8), "saturated-100%"),
@@ -77,6 +86,16 @@ def test_a_weak_attack_is_flagged(one: Scored, flag: str) -> None:
         scored(gradient=1e-30),
         scored(levels=64, right=5),
         scored(levels=63, right=50),
+        scored(levels=8, before=21),
+        scored(levels=7, before=20),
+        scored(levels=8, before=20, space="normalized"),
+        scored("spsa", levels=8, before=20),
+        scored(levels=8, right=0, before=0),
+        scored(linf=3.7 / 255),
+        scored(linf=0.0),
+        scored(right=0, linf=1 / 255),
+        scored(levels=255, right=4, linf=0.46),
+        scored(linf=1 / 255, space="normalized"),
         scored(rounded=21),
         scored(clean_loss=1e-6),
         scored("spsa", gradient=0.0),

@@ -2,10 +2,12 @@
 
 from fractions import Fraction
 
+import pytest
 import torch
 from torch import Tensor, nn
 
 from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.errors import BrokenAttackError
 from robustbench_twicing.gradient import input_gradient
 from robustbench_twicing.seeds import image_generators
 from robustbench_twicing.threat import PIXEL, ThreatModel
@@ -49,6 +51,20 @@ def test_the_gradient_may_be_asked_for_first() -> None:
     batch = AttackBatch(model, X, Y, images=IMAGES, keep_graph=True)
     assert torch.equal(batch.gradient(PIXEL), input_gradient(model.inner, X, Y))
     assert torch.equal(batch.logits, model.inner(X))
+
+
+def test_a_gradient_that_is_no_number_is_said_to_be_so_every_time() -> None:
+    class Rooted(nn.Module):
+        """The gradient of the square root of a negative number is none."""
+
+        def forward(self, x: Tensor) -> Tensor:
+            return (x * 0).flatten(1)[:, :3].sqrt()
+
+    batch = AttackBatch(Rooted(), X, Y, images=IMAGES, keep_graph=True)
+    for _ in range(2):
+        with pytest.raises(BrokenAttackError, match="not a number"):
+            batch.gradient(PIXEL)
+    assert torch.isfinite(batch.logits).all()
 
 
 def test_without_a_graph_the_gradient_costs_a_pass_of_its_own() -> None:
