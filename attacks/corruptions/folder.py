@@ -14,6 +14,8 @@ from robustbench_twicing.data.remembered import remember
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.imagenet_c import SEVERITIES, SIDE, cells
 from robustbench_twicing.records.atomic import write_atomically
+from robustbench_twicing.records.presence import is_there
+from robustbench_twicing.records.settings import is_free
 from robustbench_twicing.workers import WorkerPool
 
 from .generated import GeneratedImages
@@ -121,9 +123,8 @@ def _check_record(data: Dataset, out: Path, recipe: Recipe) -> None:
                     "use another --out"
                 )
         return
-    if out.exists() and any(out.iterdir()):
+    if not is_free(out):
         raise UserError(f"{out} is not empty and has no {RECORD}; use another --out")
-    out.mkdir(parents=True, exist_ok=True)
     text = json.dumps(facts, indent=1) + "\n"
     write_atomically(out / RECORD, lambda path: _write_text(path, text))
 
@@ -133,12 +134,11 @@ def _write_image(job: _Job, index: int) -> int:
     missing = [
         (source, path)
         for source in job.recipe.sources()
-        if not (path := _path(job, source, index)).exists()
+        if not is_there(path := _path(job, source, index))
     ]
     data = remember(job.data, 1)
     for source, path in missing:
         corrupted = source.corrupted(data, index, seed=job.recipe.seed)
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, partial(_save, corrupted, job.recipe.jpeg))
     return len(missing)
 

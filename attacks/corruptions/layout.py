@@ -6,6 +6,7 @@ from typing import Any
 from robustbench_twicing.data import Dataset, wnids
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.imagenet_c import CATEGORIES, SIDE
+from robustbench_twicing.records.presence import is_there
 from robustbench_twicing.text_files import read_json
 
 RECORD = "corrupted.json"
@@ -44,7 +45,7 @@ def read_record(root: Path) -> dict[str, Any] | None:
         UserError: the record is damaged.
     """
     file = root / RECORD
-    if not file.exists():
+    if not is_there(file):
         return None
     values = read_json(file, "make the folder again")
     if not isinstance(values, dict) or "jpeg" not in values:

@@ -1,6 +1,7 @@
 """Pictures as files."""
 
 from collections.abc import Iterable
+from io import BytesIO
 from itertools import tee
 from pathlib import Path
 
@@ -28,10 +29,12 @@ def save_pictures(drawn: Iterable[Picture], folder: Path) -> list[Path]:
 
 def _save(picture: Picture, folder: Path, name: str, ending: str) -> Path:
     path = folder / f"{name}.{ending}"
-
-    def write(temporary: Path) -> None:
-        with styled():
-            picture.figure.savefig(temporary, format=ending, metadata=WITHOUT_DATE[ending])
-
-    write_atomically(path, write)
+    content = BytesIO()  # Matplotlib's own writers say nothing of a full disk
+    with styled():
+        picture.figure.savefig(content, format=ending, metadata=WITHOUT_DATE[ending])
+    write_atomically(path, lambda temporary: _write(temporary, content.getvalue()))
     return path
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)

@@ -27,6 +27,7 @@ from . import (
 )
 from .console import Console
 from .status import DONE, INCOMPLETE, MISTAKE, UNKNOWN, StoppedError
+from .streams import is_broken, prepare_streams
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """Base of the parser's errors, wherever this typer has it from."""
@@ -75,8 +76,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Bugs keep their traceback; a user's mistake is one line on standard error.
     """
+    if arguments is None:
+        prepare_streams()
     try:
         return _run(arguments)
+    except OSError as error:
+        if not is_broken(sys.stdout):
+            raise
+        complain(f"standard output cannot be written to: {error.strerror}")
+        return MISTAKE
     finally:
         if arguments is None:  # the process ends: one more Ctrl-C adds nothing to what was said
             signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -47,9 +47,11 @@ def run(
     from .console import Console
     from .options import EvalOptions
     from .request import load_models, set_threads
+    from .run_folders import check_out
 
     if out is not None and out.is_dir():
         raise UserError(f"--out {out} is a folder; name a file, like {out / 'efficiency.csv'}")
+    check_out(None if out is None else out.parent)
     where = choose_device(device)
     set_threads(threads)
     named = [_with_weights(asked) for asked in model]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from ..errors import UserError
 from .command import add_command
 from .evaluating import evaluate, images_left
 from .options import EvalOptions
@@ -38,11 +39,11 @@ def run(options: EvalOptions) -> int:
         if not team.leads:
             return DONE
         folder, complete = done.run.folder, done.run.complete
-        status = show_results([folder], share=done.share)
+        status = show_results([folder], share=done.share, must_save=True)
         if folder.complete and not complete:
             # Another process finished the last part meanwhile, and its results.csv may have been
             # written over by this one's, which lacks that part.
-            status = show_results([folder], share=done.share)
+            status = show_results([folder], share=done.share, must_save=True)
     if folder.complete or not done.unfinished:
         return status
     sys.stderr.write(f"{done.unfinished}\n")
@@ -54,16 +55,24 @@ def show_results(
     *,
     share: "Share | None" = None,
     normaliser: str | None = None,
+    must_save: bool = False,
 ) -> int:
     """Print the tables; write the CSV files where they belong, in the folder of a single run.
+
+    Neither is lost where the other fails: they are written first, and what went wrong with that is
+    said last.
 
     Args:
         folders: of the runs.
         share: of the runs, where it is not the whole.
         normaliser: of mCE, as `read_normaliser` takes it; None for AlexNet.
+        must_save: whether files that cannot be written are an error, or a line.
 
     Returns:
         The exit status that the rows ask for.
+
+    Raises:
+        UserError: a file that must be written cannot be.
     """
     from reports import merge, print_results, read_normaliser, results
 
@@ -73,10 +82,19 @@ def show_results(
     runs = merge(folders)
     table = results(runs)
     console = Console()
+    paths, problem = list[Path](), None
+    try:
+        if len(folders) == 1:
+            paths = save_tables(table, folders[0].path, normaliser=normaliser)
+    except UserError as error:
+        problem = error
     print_results(runs, table, console, baseline=baseline)
-    if len(folders) == 1:
-        for path in save_tables(table, folders[0].path, normaliser=normaliser):
-            console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
+    for path in paths:
+        console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
+    if problem is not None and must_save:
+        raise problem
+    if problem is not None:
+        sys.stderr.write(f"{problem}; --out DIR writes into another folder\n")
     status = exit_status(table)
     if status == INCOMPLETE and share and share.shards > 1 and not _left(folders, share):
         console.print(f"share {share.number}/{share.shards} is done; report merges when all are.")

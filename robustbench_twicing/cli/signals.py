@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from ..stopping import Stop
@@ -43,8 +43,9 @@ def stopping_on_signals(stop: Stop, how_to_go_on: str) -> Iterator[None]:
         # Not by way of a progress bar: the thread that is stuck may hold it.
         stderr = sys.__stderr__ or sys.stderr
         cursor = SHOW_CURSOR if stderr.isatty() else ""
-        stderr.write(f"{cursor}robustbench-twicing: {how_to_go_on}\n")
-        stderr.flush()
+        with suppress(OSError):  # a terminal that was closed
+            stderr.write(f"{cursor}robustbench-twicing: {how_to_go_on}\n")
+            stderr.flush()
         os._exit(INCOMPLETE)
 
     last = threading.Timer(GRACE + LAST, end)

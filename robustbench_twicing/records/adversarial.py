@@ -76,7 +76,6 @@ class AdversarialStore:
             )
         for row, (index, image) in enumerate(zip(indices, images, strict=True)):
             if index < self.limit:
-                folder.mkdir(parents=True, exist_ok=True)
                 arrays = {"x": x[row], "x_adv": x_adv[row], "image": np.array(image)}
                 write_atomically(folder / f"{index:06d}.npz", partial(_write, arrays))
 

@@ -1,5 +1,6 @@
 """The folder of a training: settings, log, the state to go on from, the finished weights."""
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -73,33 +74,43 @@ class TrainingFolder:
         return state
 
     def write_state(self, state: Mapping[str, Any]) -> None:
-        """Replace the state that a continued training starts from."""
-        write_atomically(self.path / STATE, lambda path: torch.save(dict(state), path))
+        """Replace the state that a continued training starts from.
+
+        Raises:
+            UserError: it cannot be written; the one before it is still there.
+        """
+        content = io.BytesIO()  # torch's own writer does not say what is wrong with a disk
+        torch.save(dict(state), content)
+        write_atomically(self.path / STATE, lambda path: _write_bytes(path, content.getvalue()))
 
     def rewrite_log(self, lines: Sequence[Mapping[str, Any]]) -> None:
         """Drop what was logged after the last state."""
         _write_text(self.path / LOG, "".join(json.dumps(line) + "\n" for line in lines), end="")
 
     def log(self, line: Mapping[str, Any]) -> None:
-        """Add a line."""
-        with (self.path / LOG).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        """Add a line.
+
+        Raises:
+            UserError: it cannot be written; what follows the last state is made again anyway.
+        """
+        path = self.path / LOG
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            raise UserError(
+                f"{path} cannot be written: {error.strerror}; the same command goes on"
+            ) from error
 
     def write_weights(
         self, state_dict: Mapping[str, torch.Tensor], metadata: Mapping[str, str]
     ) -> None:
         """Write the finished weights, with what there is to know of them."""
-        from safetensors.torch import save_file
+        from safetensors.torch import save
 
         tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in state_dict.items()}
-
-        def write(path: Path) -> None:
-            path.touch()  # for the permissions; safetensors alone would keep others from reading
-            mode = path.stat().st_mode
-            save_file(tensors, path, metadata=dict(metadata))
-            path.chmod(mode)
-
-        write_atomically(self.weights, write)
+        content = save(tensors, metadata=dict(metadata))
+        write_atomically(self.weights, lambda path: _write_bytes(path, content))
 
 
 def _write_text(path: Path, text: str, *, end: str = "\n") -> None:
@@ -108,3 +119,7 @@ def _write_text(path: Path, text: str, *, end: str = "\n") -> None:
 
 def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
+    path.write_bytes(content)

@@ -3,8 +3,6 @@
 import os
 import random
 import shutil
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +14,12 @@ from robustbench_twicing.data import open_dataset
 from robustbench_twicing.errors import UnreadableError, UserError
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.runner import Run
+from tests.faults.disks import Disk
 from tests.faults.working import end, start, work
 from tests.tiny import SIDE, convnet, run, text
 
-TINY = 60
-"""KiB; a run needs about three times as much."""
+TINY = "60k"
+"""A run needs about three times as much."""
 
 
 @pytest.fixture(scope="module")
@@ -38,27 +37,11 @@ def parts(out: Path) -> list[Path]:
     return sorted(out.rglob("part-*.parquet"))
 
 
-def mount(*arguments: str) -> None:
-    subprocess.run(["mount", *arguments], check=True, capture_output=True)
-
-
-@pytest.fixture
-def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own that holds next to nothing."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    try:
-        mount("-t", "tmpfs", "-o", f"size={TINY}k", "none", str(disk))
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("a small file system cannot be mounted here, which takes root")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
-
-
 def test_a_full_disk_is_one_line_and_what_was_written_is_good(
-    tiny_disk: Path, undisturbed: Path
+    disk: Disk, undisturbed: Path
 ) -> None:
-    out = tiny_disk / "run"
+    disk.resize(TINY)
+    out = disk.path / "run"
     with pytest.raises(UserError, match="No space left on device; what was finished before is kep"):
         work(out)
     kept = {path: path.read_bytes() for path in parts(out)}
@@ -66,7 +49,7 @@ def test_a_full_disk_is_one_line_and_what_was_written_is_good(
     assert not [path for path in out.rglob("*") if path.name.endswith(".tmp")]
     with pytest.raises(UserError, match="No space left on device"):
         work(out)
-    mount("-o", "remount,size=50m", str(tiny_disk))
+    disk.resize("50m")
     work(out)
     assert {path: path.read_bytes() for path in kept} == kept
     assert records(out) == records(undisturbed)
