@@ -31,11 +31,13 @@ def print_results(
         console: where to.
         baseline: the normaliser of CE and mCE, AlexNet unless given.
     """
+    common = common_flags(table)
     subjects = table[table["attack"] != PREFIX].groupby(["label", "dataset"], sort=False)
     for (label, dataset), rows in subjects:
         for protocol, section in rows.groupby("protocol", sort=False):
             images = f"{section['n_images'].max()} images"
-            _print_section(f"{label} on {dataset}, {images}, protocol {protocol}", section, console)
+            title = f"{label} on {dataset}, {images}, protocol {protocol}"
+            _print_section(title, section, common, console)
         if rows["protocol"].nunique() > 1:
             title = f"{label} on {dataset}: the protocols side by side, top-1 %"
             _print_side_by_side(title, rows, console)
@@ -43,8 +45,9 @@ def print_results(
     print_notes(notes(runs, table), console)
 
 
-def _print_section(title: str, section: pd.DataFrame, console: Console) -> None:
-    common, most = common_flags(section), section["n_images"].max()
+def _print_section(title: str, section: pd.DataFrame, common: set[str], console: Console) -> None:
+    """A row per condition; flags that all rows of all tables have are said below alone."""
+    most = section["n_images"].max()
     rows = [_cells(row, common, most) for _, row in section.iterrows()]
     name, *columns = (
         Slot(head, [row[place] for row in rows], is_name=not place)
@@ -56,7 +59,7 @@ def _print_section(title: str, section: pd.DataFrame, console: Console) -> None:
 
 
 def _cells(row: "pd.Series[Any]", common: set[str], most: int) -> list[str]:
-    """Condition, the columns `SCORED`, and a mark for each flag that not all rows have."""
+    """Condition, the columns `SCORED`, and a mark for each flag that is not common to all."""
     marks = "!" * len(flags_of(row["flags"]) - common)
     if row["status"] != "ok":
         return [row["condition"], row["status"], f"{row['n_images']} images", "", "", "", marks]

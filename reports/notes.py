@@ -54,9 +54,11 @@ def _marked(table: pd.DataFrame) -> list[str]:
     """The flags of some rows, each with the rows that have it."""
     common = common_flags(table)
     places: dict[str, list[tuple[str, str]]] = {}
-    for label, condition, cell in table[["label", "condition", "flags"]].to_numpy():
-        for flag in sorted(flags_of(cell) - common):
-            places.setdefault(flag, []).append((label, condition))
+    several = table["protocol"].nunique() > 1
+    for row in table[["label", "condition", "protocol", "flags"]].to_dict("records"):
+        name = f"{row['condition']} {row['protocol']}" if several else row["condition"]
+        for flag in sorted(flags_of(row["flags"]) - common):
+            places.setdefault(flag, []).append((row["label"], name))
     labels = list(dict.fromkeys(table["label"]))
     return [f"! {flag} ({where(on, labels)}): {explain_flag(flag)}" for flag, on in places.items()]
 

@@ -31,8 +31,9 @@ PROTOCOLS["pixel"] = Protocol(
 PROTOCOLS["paper"] = Protocol(
     "paper",
     ThreatModel(space="normalized", clip=False, label="predicted"),
-    "as the Twicing paper's numbers were made: budgets are in normalised units (4/255 is about "
-    "0.9/255 in pixels), nothing is clipped to valid pixels, the attack moves away from the "
-    "model's own prediction, and SPSA estimates its gradient at twice the image (a fault of "
-    "cleverhans 4.0.0, kept on purpose); not comparable with protocol pixel.",
+    "as the Twicing paper's numbers were made: budgets are in normalised units (with ImageNet's "
+    "standard deviations 4/255 is about 0.9/255 in pixels), nothing is clipped to valid pixels, "
+    "the attack moves away from the model's own prediction, and SPSA estimates its gradient at "
+    "twice the image (a fault of cleverhans 4.0.0, kept on purpose); not comparable with protocol "
+    "pixel.",
 )

@@ -121,10 +121,15 @@ def _run_file(path: Path) -> ModuleType:
     return module
 
 
+def _is_imported(value: object, module: ModuleType) -> bool:
+    return getattr(value, "__module__", None) != module.__name__
+
+
 def _function(name: str, module: ModuleType, attribute: str) -> Callable[..., Any]:
     function: object = getattr(module, attribute, None)
     if function is None:
         own = [each for each, value in vars(module).items() if callable(value) and each[0] != "_"]
+        own.sort(key=lambda each: _is_imported(vars(module)[each], module))
         raise UserError(
             f"{name!r}: there is no {attribute} in {module.__file__ or module.__name__}; "
             f"it has {', '.join(own[:8]) or 'no functions'}"

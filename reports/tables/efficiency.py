@@ -84,12 +84,13 @@ def _sheet(rows: pd.DataFrame, number: int) -> Sheet:
         "efficiency" if number == 1 else f"efficiency-{number}",
         f"Forward passes on {place}, batches of {rows['batch_size'].iloc[0]}",
         frame.set_axis(pd.RangeIndex(len(SHOWN) + 1), axis=1).set_axis(index),
-        (*SHOWN.values(), Column("ratio", digits=3)),
+        (*SHOWN.values(), Column("ratio of medians", digits=3)),
         about,
         entries=np.full((len(rows), len(SHOWN) + 1), -1, np.int64),
         notes=(
             "GMACs: 10^9 multiply-adds of one image (in papers often called GFLOPs).",
-            f"ratio: to the median of {index[0]}.",
+            f"ratio of medians: to that of {index[0]}; the command efficiency prints the median of "
+            "the ratios of single rounds.",
         ),
     )
 

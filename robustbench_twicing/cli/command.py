@@ -1,7 +1,7 @@
 """Commands that take all options of an evaluation."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -11,9 +11,14 @@ from .options import EvalOptions
 
 
 def add_command(
-    app: typer.Typer, name: str, run: Callable[[EvalOptions], int | None], *, help_text: str
+    app: typer.Typer,
+    name: str,
+    run: Callable[[EvalOptions], int | None],
+    *,
+    help_text: str,
+    only: Collection[str] | None = None,
 ) -> None:
-    """Add a command that takes all of `EvalOptions`.
+    """Add a command that takes all of `EvalOptions`, or only those that mean something to it.
 
     Typer reads a function's signature; this one is made from the fields, so that two commands
     with the same options have them written down once.
@@ -22,6 +27,7 @@ def add_command(
     def command(**values: Any) -> int | None:
         return run(EvalOptions(**values))
 
+    taken = [each for each in fields(EvalOptions) if only is None or each.name in only]
     parameters = [
         inspect.Parameter(
             each.name,
@@ -29,8 +35,8 @@ def add_command(
             default=each.default if each.default is not MISSING else [],
             annotation=each.type,
         )
-        for each in fields(EvalOptions)
+        for each in taken
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.type for each in fields(EvalOptions)}
+    command.__annotations__ = {each.name: each.type for each in taken}
     app.command(name, help=help_text)(command)

@@ -1,5 +1,6 @@
 """corrupt: make ImageNet-C's images from a clean folder."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +8,9 @@ import typer
 
 from ..imagenet_c import SIDE, parse_corruptions, parse_severities
 from .corruptions import parse_jpeg
+
+ALL = "1-5"
+"""Severities."""
 
 
 def register(app: typer.Typer) -> None:
@@ -18,7 +22,7 @@ def run(
     data: Annotated[str, typer.Option(help="Clean images, as for eval.")],
     out: Annotated[Path, typer.Option(help="Folder to write; what is there is kept.")],
     corruptions: Annotated[str, typer.Option(help="Names, or main (15), extra (4), all.")] = "main",
-    severities: Annotated[str, typer.Option(help="Of 1 to 5: 3, 1,3,5 or 1-5.")] = "1-5",
+    severities: Annotated[str, typer.Option(help="Of 1 to 5: 3, 1,3,5 or 1-5.")] = ALL,
     labels: Annotated[str | None, typer.Option(help="Labels of a flat folder.")] = None,
     classes: Annotated[str | None, typer.Option(help="Own class names, one a line.")] = None,
     limit: Annotated[int | None, typer.Option(help="Seeded subset of N images.")] = None,
@@ -58,11 +62,18 @@ def run(
     counts = write_folder(images, out, recipe, workers=workers)
     hidden = not console.is_terminal
     written = sum(track(counts, "corrupting", len(images), console=console, disable=hidden))
+    asked = shlex.join(
+        ["--data", data, "--corruptions", corruptions, "--imagenet-c", str(out)]
+        + ([] if severities == ALL else ["--severities", severities])
+        + ([] if labels is None else ["--labels", labels])
+        + ([] if classes is None else ["--classes", classes])
+        + ([] if limit is None else ["--limit", str(limit)])
+        + ([] if seed == 0 else ["--seed", str(seed)])
+    )
     wanted = len(images) * len(recipe.corruptions) * len(recipe.severities)
     Console().print(
         f"{written} files written, {wanted - written} were there: {out}/<corruption>/<severity>. "
-        "They are generated, not the official files. Evaluate them with "
-        f"eval --data {data} --corruptions {corruptions} --imagenet-c {out}.",
+        f"They are generated, not the official files. Evaluate them with: eval {asked}",
         soft_wrap=True,
         highlight=False,
         markup=False,

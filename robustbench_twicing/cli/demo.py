@@ -1,6 +1,8 @@
 """demo: the main job on the bundled models and images, and every kind of output."""
 
+import os
 import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -98,10 +100,18 @@ def _report(done: "Run", out: Path, console: "Console") -> int:
         f"Tables, pictures and comparison: {out}\n"
         f"Every number: {done.folder.path / 'results.csv'}\n"
         "The same with your own checkpoint and images:\n"
-        "  python run_eval.py eval --model deit_tiny_patch16_224=CHECKPOINT.pth --data FOLDER",
+        f"  {_program()} eval --model deit_tiny_patch16_224=CHECKPOINT.pth --data FOLDER",
         markup=False,
     )
     return exit_status(table)
+
+
+def _program() -> str:
+    """How this program was called: by the Python that has what it needs, or by name."""
+    script = Path(sys.argv[0])
+    if script.suffix != ".py":
+        return script.name
+    return f"{os.path.relpath(sys.executable)} {script}"
 
 
 def _remove_earlier_demo(out: Path) -> None:

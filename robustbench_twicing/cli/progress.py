@@ -132,7 +132,7 @@ class _LogReport:
         elapsed = now - self.start
         left = elapsed * (self.units - self.done) / self.done if self.done else float("inf")
         sys.stderr.write(
-            f"{printable(f'{step.label} {step.condition}')}: "
+            f"{printable(f'{step.label} {step.condition}'.strip())}: "
             f"{100 * self.done / self.units:.0f} %, "
             f"{self.images}/{self.total} images, {self.images / elapsed:.2f}/s, "
             f"{duration(elapsed)} so far, {duration(left)} left\n"

@@ -1,6 +1,7 @@
 """verify: own attacks against torchattacks, foolbox and cleverhans, on any model."""
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import typer
@@ -19,22 +20,32 @@ if TYPE_CHECKING:
     from ..classifier import Classifier
 
 IMAGES = 4
-EPS_255 = 1.0
 DEFAULT_DATA = "samples:imagenet"
+OPTIONS = (
+    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override"),
+    *("data", "labels", "classes", "limit", "eps", "attention", "kernels"),
+    *("resize", "crop", "interpolation", "mean", "std", "normalize"),
+    *("device", "threads", "seed"),
+)
+"""Those of eval that change what is compared."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     add_command(
-        app, "verify", run, help_text="Compare own attacks with other libraries, on your model."
+        app,
+        "verify",
+        run,
+        help_text="Compare own attacks with other libraries, on your model, at one budget.",
+        only=OPTIONS,
     )
 
 
 def run(options: EvalOptions) -> int:
     """Print a table of agreement for every model.
 
-    Uses the first images of --data (the photographs that foolbox ships by default), 4 of them
-    unless --limit says otherwise, at a budget of 1/255 or the first of --eps.
+    Uses some images of --data (the photographs that foolbox ships by default), 4 of them unless
+    --limit says otherwise, at a budget of 1/255 or that of --eps.
 
     Returns:
         Exit status: 3 where an attack disagrees.
@@ -50,7 +61,10 @@ def run(options: EvalOptions) -> int:
     from .console import Console
     from .request import make_request
 
-    eps = parse_budgets(options.eps)[0] if options.eps else None
+    budgets = parse_budgets(options.eps) if options.eps else [Fraction(1, 255)]
+    if len(budgets) > 1:
+        raise UserError(f"verify compares at one budget, and --eps {options.eps} has several")
+    budget = float(budgets[0])
     request = make_request(
         replace(options, data=options.data or [DEFAULT_DATA], limit=options.limit or IMAGES)
     )
@@ -68,7 +82,6 @@ def run(options: EvalOptions) -> int:
         pixels = [data.pixels(index, model.preprocessing) for index in indices]
         x = to_tensor(np.stack(pixels), device)
         y = torch.tensor([data.labels[index] for index in indices], device=device)
-        budget = float(eps) if eps is not None else EPS_255 / 255
         _check(label, model.to(device), x, y)
         rows = list(verify(Setting(model, x, y, budget, options.seed)))
         found += rows

@@ -125,6 +125,22 @@ def test_two_protocols_are_never_in_one_table_of_accuracies(tmp_path: Path) -> N
     assert cells(side, "clean")[1] == cells(side, "clean")[3]
 
 
+def test_what_a_note_marks_is_marked_in_its_table_whatever_else_stands_there(
+    tmp_path: Path,
+) -> None:
+    """Even where all rows of a table have the flag; the note says of which protocol it is."""
+    weaker = {"steps": 3}
+    conditions = [
+        ATTACKS["pgd"].condition(Fraction(4, 255), protocol, settings)
+        for protocol, settings in (("pixel", {}), ("paper", weaker))
+    ]
+    text = shown(run(convnet(), noise(3), conditions, tmp_path / "run"))
+    pixel, paper = text.split("side by side")[0].split("protocol paper\n")
+    assert cells(pixel, "pgd@4/255")[-1] != "!"
+    assert cells(paper, "pgd@4/255")[-1] == "!"
+    assert "- ! steps=3 (pgd@4/255 paper): " in text
+
+
 def test_each_label_has_its_section(tmp_path: Path) -> None:
     models = {"deit[10-12]": convnet(0), "[red]b[/red]": convnet(1)}
     done = evaluate_models(

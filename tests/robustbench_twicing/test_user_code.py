@@ -170,7 +170,7 @@ def test_preprocessing_is_what_the_user_says(file: Path) -> None:
     ("tail", "words"),
     [
         (":wrong", "returned a dict; it must return a torch.nn.Module"),
-        (":missing", "there is no missing in .*my_model.py; it has .*build"),
+        (":missing", "there is no missing in .*my_model.py; it has Sizes, Net, build, "),
         (":number", "number is a int, not a function"),
         (":instance", "instance is a Net, not a function"),
         (":fails", "failed when called: RuntimeError: no weights in /data$"),

@@ -114,7 +114,10 @@ def test_what_was_written_can_be_evaluated(
     out = tmp_path / "c"
     command = ["corrupt", "--data", str(photographs), "--out", str(out)]
     assert main([*command, "--corruptions", "contrast", "--severities", "2"]) == 0
-    assert "5 files written, 0 were there" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "5 files written, 0 were there" in said
+    asked = f"eval --data {photographs} --corruptions contrast --imagenet-c {out} --severities 2\n"
+    assert said.endswith(asked)
     assert main([*command, "--corruptions", "contrast", "--severities", "2"]) == 0
     assert "0 files written, 5 were there" in capsys.readouterr().out
     assert open_dataset(out / "contrast/2").labels == open_dataset(photographs).labels

@@ -236,6 +236,20 @@ def test_a_message_of_several_lines_becomes_one(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().err == "robustbench-twicing: one two three\n"
 
 
+def test_the_script_says_which_python_has_what_it_needs() -> None:
+    script = Path(__file__).parents[3] / "run_eval.py"
+    done = subprocess.run(
+        [sys.executable, "-S", str(script), "--help"],  # -S: none of the installed packages
+        env={"PYTHONPATH": str(script.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert f"{sys.executable} has no module typer; after `make demo`" in done.stderr
+
+
 def test_the_script_gives_the_status_to_the_shell(tmp_path: Path) -> None:
     script = Path(__file__).parents[3] / "run_eval.py"
     done = subprocess.run(

@@ -31,7 +31,7 @@ def test_a_log_says_how_far_it_is_every_ten_seconds(
             report(step)
     assert capsys.readouterr().err.splitlines() == [
         "net pgd@1/255: 50 %, 0/8 images, 0.00/s, 0:11 so far, 0:11 left",
-        "net : 100 %, 8/8 images, 0.36/s, 0:22 so far, 0:00 left",
+        "net: 100 %, 8/8 images, 0.36/s, 0:22 so far, 0:00 left",
     ]
 
 

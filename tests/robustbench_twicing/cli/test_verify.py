@@ -79,7 +79,7 @@ def test_on_a_normalised_model_all_rows_agree(
 def test_a_model_of_pixels_has_no_rows_of_protocol_paper(
     site: Site, model: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert verify(site, "--model", model, "--limit", "2", "--eps", "4/255,8/255") == 0
+    assert verify(site, "--model", model, "--limit", "2", "--eps", "4/255") == 0
     out = capsys.readouterr().out
     found = verdicts(out)
     assert found.count("not run: the model takes pixels") == 3
@@ -128,6 +128,16 @@ def test_the_photographs_of_foolbox_are_the_default(
     command = ["verify", "--model", "timm:test_vit=random:0", "--limit", "1", "--device", "cpu"]
     assert main([*command, "--eps", "0"]) == 0
     assert "1 images, eps 0/255" in capsys.readouterr().out
+
+
+def test_what_changes_nothing_here_is_no_option(
+    site: Site, model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for option in ("--suite", "--attacks", "--out", "--shard", "--set", "--protocol", "--workers"):
+        assert verify(site, "--model", model, option, "1") == 2, option
+        assert f"No such option: {option}" in capsys.readouterr().err
+    assert verify(site, "--model", model, "--eps", "1/255,4/255") == 1
+    assert "compares at one budget, and --eps 1/255,4/255 has several" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
