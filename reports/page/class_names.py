@@ -21,6 +21,8 @@ def class_name(index: int, evaluation: Evaluation) -> str:
     chosen: Sequence[int] | None = evaluation.record["details"].get("classes")
     if space in SUBSETS:
         chosen = subset_indices(space)
+    if chosen and not 0 <= index < len(chosen):
+        return f"class {index}"
     if chosen:
         index = int(chosen[index])
     labelling = str(evaluation.dataset["labelling"]).lower()

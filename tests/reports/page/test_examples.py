@@ -151,6 +151,8 @@ def evaluation(
         (evaluation("folders named by wnid", 1000), 281, "tabby (281)"),
         (evaluation("ImageNet-1k index in the file name", 1000), 0, "tench (0)"),
         (evaluation("folders named by wnid", 200, [281, 999]), 1, "toilet tissue (999)"),
+        (evaluation("folders named by wnid", 200, [281, 999]), 2, "class 2"),
+        (evaluation("folders named by wnid", 200, [281, 999]), -1, "class -1"),
         (evaluation("folders named by wnid", 200, space="imagenet-a"), 0, "stingray (6)"),
         (evaluation("ObjectNet's folders", 113, space="objectnet"), 7, "class 7"),
         (evaluation("class indices in an array", 1000), 281, "class 281"),
