@@ -231,5 +231,6 @@ def _clean_scores(subject: Subject, attacked: AttackBatch) -> Scores:
         return score(attacked.logits, attacked.y)
     except BrokenAttackError as error:
         raise UserError(
-            f"{subject.label}: {error}, on clean images; check the checkpoint"
+            f"{subject.label}: {error}, on clean images; check its weights "
+            f"({subject.classifier.record.checkpoint})"
         ) from error

@@ -114,7 +114,9 @@ def _check(label: str, model: "Classifier", x: "Tensor", y: "Tensor") -> None:
             "they must be the same classes"
         )
     if not torch.isfinite(logits).all():
-        raise UserError(f"{label}: the logits are not finite; check the checkpoint")
+        raise UserError(
+            f"{label}: the logits are not finite; check its weights ({model.record.checkpoint})"
+        )
     try:
         input_gradient(model, x, y)
     except (Exception, SystemExit) as error:

@@ -188,8 +188,8 @@ def test_labels_beyond_the_models_classes_are_the_users_mistake(tmp_path: Path) 
 def test_a_model_whose_clean_logits_are_no_numbers_is_the_users_mistake(tmp_path: Path) -> None:
     network = ConvNet()
     network.head.weight.data.fill_(float("nan"))
-    model = Classifier(network, PREPROCESSING, ModelRecord("net"))
-    with pytest.raises(UserError, match=r"logits are not finite.* on clean images"):
+    model = Classifier(network, PREPROCESSING, ModelRecord("net", checkpoint="net.pth"))
+    with pytest.raises(UserError, match=r"not finite.* on clean images; .* weights \(net.pth\)"):
         run(model, noise(2), [clean()], tmp_path / "run")
 
 

@@ -144,7 +144,7 @@ def test_what_changes_nothing_here_is_no_option(
     ("function", "words"),
     [
         ("build", ""),
-        ("nan", "the logits are not finite; check the checkpoint"),
+        ("nan", "the logits are not finite; check its weights (user code)"),
         ("few", "few has 1 classes, the images have labels up to 1; they must be the same classes"),
     ],
 )
