@@ -3,7 +3,7 @@
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from itertools import filterfalse, takewhile
@@ -24,7 +24,7 @@ from .evaluation import Subject, evaluate_part
 from .gradient import eval_mode
 from .making import Maker
 from .progress import Report, Step, silent
-from .records import AdversarialStore, Evaluation, RunFolder, set_aside_damaged
+from .records import AdversarialStore, Evaluation, RunFolder, session, set_aside_damaged
 from .records.adversarial import FOLDER as ADVERSARIAL
 from .run_options import PRECISIONS, Options
 from .same_images import check_same_images
@@ -151,24 +151,25 @@ def evaluate_models(
         attack_precision=options.attack_precision,
     )
     folder = RunFolder.create_or_continue(out, manifest)
-    if not folder.complete:  # a look at a finished run leaves it as it is
-        folder.add_session(describe_environment(device))
     pairs = [(classifier, task) for classifier in models.values() for task in tasks]
-    for evaluation, (classifier, task) in zip(manifest.evaluations, pairs, strict=True):
-        if stop.now:
-            break
-        space = task.data.space
-        with _ready(classifier, device):
-            subject = Subject(
-                evaluation.label,
-                classifier if space is None else classifier.answering_in(space).to(device),
-                task.data,
-                options.seed,
-                report,
-                PRECISIONS[options.attack_precision],
-                AdversarialStore(folder.path / ADVERSARIAL, options.save_adversarial),
-            )
-            _evaluate(subject, task.conditions, folder, evaluation, options, stop)
+    # A look at a finished run leaves it as it is.
+    noted = nullcontext() if folder.complete else session(folder, describe_environment(device))
+    with noted:
+        for evaluation, (classifier, task) in zip(manifest.evaluations, pairs, strict=True):
+            if stop.now:
+                break
+            space = task.data.space
+            with _ready(classifier, device):
+                subject = Subject(
+                    evaluation.label,
+                    classifier if space is None else classifier.answering_in(space).to(device),
+                    task.data,
+                    options.seed,
+                    report,
+                    PRECISIONS[options.attack_precision],
+                    AdversarialStore(folder.path / ADVERSARIAL, options.save_adversarial),
+                )
+                _evaluate(subject, task.conditions, folder, evaluation, options, stop)
     return Run(folder)
 
 

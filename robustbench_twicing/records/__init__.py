@@ -5,6 +5,7 @@ from .healing import set_aside_damaged
 from .manifest import Evaluation, Manifest, condition_key
 from .reading import Parts, Records
 from .schema import SCHEMA_VERSION, Status
+from .session import session
 from .store import Part, RunFolder
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "RunFolder",
     "Status",
     "condition_key",
+    "session",
     "set_aside_damaged",
 ]

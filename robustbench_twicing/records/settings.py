@@ -10,6 +10,8 @@ from .presence import asked, is_there
 
 SETTINGS = "run.json"
 """Name of the file; the folder that has it is a run folder."""
+PARTS, SESSIONS = "parts", "sessions"
+"""Folders beside it."""
 
 
 def is_free(path: Path) -> bool:

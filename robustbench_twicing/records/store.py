@@ -21,7 +21,7 @@ from .ownership import Ownership
 from .presence import is_there
 from .reading import META, META_HASH, DamagedPartError, Parts, Records, digest, read_part
 from .schema import RECORD_SCHEMA, SCHEMA_VERSION
-from .settings import SETTINGS, comparable, is_free, read_settings
+from .settings import PARTS, SESSIONS, SETTINGS, comparable, is_free, read_settings
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,14 @@ class RunFolder:
             return cls.create_or_continue(path, manifest)  # another process was first
         return cls(path, manifest)
 
-    def add_session(self, environment: dict[str, Any]) -> None:
-        """Note the machine and versions of a process that works on this run."""
+    def add_session(self, environment: dict[str, Any]) -> Path:
+        """Note the machine and versions of a process that works on this run; the file."""
         text = json.dumps(environment, indent=1, ensure_ascii=False)
-        folder = self.path / "sessions"
+        folder = self.path / SESSIONS
         # Containers number their processes alike, so time and process are not unique.
         name = f"{environment['started'].replace(':', '')}-{token_hex(4)}.json"
         write_atomically(folder / name, lambda file: _write_text(file, text))
+        return folder / name
 
     def part_count(self, evaluation: Evaluation) -> int:
         """How many parts the records have when complete."""
@@ -113,7 +114,7 @@ class RunFolder:
     def part_path(self, evaluation: Evaluation, part: int) -> Path:
         """File of a part, whether it is there or not."""
         label, dataset = folder_name(evaluation.label), folder_name(evaluation.dataset["name"])
-        return self.path / "parts" / label / dataset / f"part-{part:06d}.parquet"
+        return self.path / PARTS / label / dataset / f"part-{part:06d}.parquet"
 
     def is_there(self, evaluation: Evaluation, part: int) -> bool:
         """Whether a part has been written."""
