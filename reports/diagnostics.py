@@ -118,7 +118,9 @@ def _not_monotone(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
 
 
 def _weaker_than_fgsm(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
-    if one.condition["attack"] == "pgd" and _beaten(one, others, lambda attack: attack == "fgsm"):
+    if one.condition["attack"] in ("pgd", "pgd-any") and _beaten(
+        one, others, lambda attack: attack == "fgsm"
+    ):
         yield "fgsm-beats-pgd"
 
 

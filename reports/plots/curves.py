@@ -10,6 +10,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from robustbench_twicing.protocols import PROTOCOLS
 
+from ..constants import constants_in
 from ..intervals import wilson
 from ..sweeps import budget_curves
 from .lettering import lettering
@@ -34,7 +35,8 @@ def budget_curve(
 ) -> None:
     """Draw accuracy in percent over the budget in 255ths; clean accuracy stands at budget 0.
 
-    A condition that was not scored is a gap, and counted in the legend. The band is the 95 % Wilson
+    A condition that was not scored is a gap, and counted in the legend, which also says with which
+    constants an attack was run, where it was not the same everywhere. The band is the 95 % Wilson
     interval, drawn for up to `MOST_BANDS` models.
 
     Args:
@@ -51,8 +53,10 @@ def budget_curve(
     look_of = look_of or looks(list(results["label"]))
     curves = points(results, attack, accuracy)
     bands = curves["label"].nunique() <= MOST_BANDS
+    alike = curves["constants"].nunique() <= 1
     for label, rows in curves.groupby("label", sort=False):
-        _draw(ax, rows, look_of[str(label)], _name(str(label), rows, shown), band=bands)
+        name = _name(str(label), rows, shown) + ("" if alike else _constants(rows))
+        _draw(ax, rows, look_of[str(label)], name, band=bands)
     budgets = {0.0, *curves["eps_255"]}
     _budget_axis(ax, sorted(budgets), shown)
     ax.set_ylim(-2, 102)
@@ -65,13 +69,18 @@ def budget_curve(
 def points(results: pd.DataFrame, attack: str, accuracy: Accuracy) -> pd.DataFrame:
     """What is drawn: ``label``, ``eps_255``, ``n_images``, ``percent``, ``low``, ``high``.
 
-    As `budget_curves`; NaN where not scored.
+    As `budget_curves`; NaN where not scored. ``constants`` are those of the attack, in words; NaN
+    for the clean images.
     """
     curves = budget_curves(results)
     curves = curves[curves["attack"] == attack].reset_index(drop=True)
     images = results["n_images"].to_numpy()[curves["entry"].to_numpy(dtype=int)]
     percent = curves[accuracy].where(curves["status"] == "ok").astype(float)
-    found = curves[["label", "eps_255"]].assign(n_images=images, percent=percent)
+    own = results.iloc[curves["entry"].to_numpy(dtype=int)].reset_index(drop=True)
+    constants = own["flags"].fillna("").map(constants_in).where(own["attack"] == attack)
+    found = curves[["label", "eps_255"]].assign(
+        n_images=images, percent=percent, constants=constants
+    )
     ranges = [_interval(each) for each in found.itertuples()]
     found[["low", "high"]] = np.array(ranges, dtype=float).reshape(-1, 2)
     return found
@@ -100,6 +109,15 @@ def _name(label: str, rows: pd.DataFrame, shown: Panel) -> str:
         name += f"\n({counts.pop()} images)"
     gaps = int(rows["percent"].isna().sum())
     return f"{name}\n({gaps} not scored)" if gaps else name
+
+
+def _constants(rows: pd.DataFrame) -> str:
+    """A line of the legend for each set of constants, with its budgets where there are several."""
+    groups = list(rows.dropna(subset="constants").groupby("constants", sort=False))
+    budgets = [", ".join(f"{each:g}" for each in own["eps_255"]) for _, own in groups]
+    at = ["" if len(groups) == 1 else f"{each}/255: " for each in budgets]
+    lines = [lettering(f"({which}{name})") for which, (name, _) in zip(at, groups, strict=True)]
+    return "".join(f"\n{line}" for line in lines)
 
 
 def _draw(ax: Axes, rows: pd.DataFrame, style: Look, name: str, *, band: bool) -> None:

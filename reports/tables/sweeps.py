@@ -7,6 +7,7 @@ import pandas as pd
 
 from robustbench_twicing.conditions import CLEAN
 
+from ..constants import constants_in
 from ..merging import Runs
 from ..sweeps import area_under_curve, budget_curves
 from .cells import Need, fill, sheet_of
@@ -36,14 +37,26 @@ def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str) -> 
     ]
     own = rows[rows["label"].isin(list(curve["label"]))]
     cells = fill(runs, own, needs)
-    areas = [area_under_curve(budgets, list(values)) for values in cells.frame.to_numpy()]
+    mixed = _mixed(rows[rows["attack"] == attack])
+    areas = [
+        float("nan") if label in mixed else area_under_curve(budgets, list(values))
+        for label, values in zip(cells.frame.index, cells.frame.to_numpy(), strict=True)
+    ]
     frame = pd.concat([cells.frame, pd.Series(areas, cells.frame.index)], axis=1)
     area = Column(f"area {budgets[0]:g}-{budgets[-1]:g}", best="highest")
     said = (
         f"area: mean top-1 over budgets {budgets[0]:g} to {budgets[-1]:g} (x 255), by trapezoids "
         "between the budgets shown; none where a budget is missing.",
+        *(f"No area of {label}: its budgets are of {how}." for label, how in mixed.items()),
         *cells.notes,
     )
     entries = np.pad(cells.entries, ((0, 0), (0, 1)), constant_values=-1)
     shown = cells._replace(frame=frame, entries=entries, columns=(*cells.columns, area), notes=said)
     return sheet_of(f"sweep-{attack}", f"Top-1 accuracy under {attack}, percent", shown)
+
+
+def _mixed(rows: pd.DataFrame) -> dict[str, str]:
+    """Labels whose budgets were attacked with unlike constants, and with which."""
+    found = rows.assign(constants=rows["flags"].fillna("").map(constants_in))
+    by_label = found.groupby("label", sort=False)["constants"].unique()
+    return {str(label): " and ".join(names) for label, names in by_label.items() if len(names) > 1}

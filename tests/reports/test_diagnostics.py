@@ -129,6 +129,11 @@ def test_an_attack_that_another_beats_is_flagged(other: Scored, flag: str) -> No
     assert flags(scored(), other) == [flag]
 
 
+def test_pgd_any_is_pgd_too() -> None:
+    one = scored("pgd-any", white_box=True)
+    assert flags(one, scored("fgsm", right=19)) == ["fgsm-beats-pgd"]
+
+
 @pytest.mark.parametrize(
     "other",
     [

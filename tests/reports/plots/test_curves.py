@@ -64,6 +64,30 @@ def test_the_band_is_wilson_s_interval_of_the_counts(ax: Axes) -> None:
     assert "95 % interval" in ax.get_ylabel()
 
 
+def legend(ax: Axes) -> list[str]:
+    return [str(line.get_label()) for line in ax.lines]
+
+
+def test_the_legend_says_where_constants_differ(ax: Axes) -> None:
+    five = sweep("B", "pgd", RIGHT, steps=5, flags="limit-8-of-1000;steps=5")
+    budget_curve(ax, joined(sweep("A", "pgd", RIGHT), five), attack="pgd")
+    assert legend(ax) == ["A\n(the protocol's constants)", "B\n(steps=5)"]
+
+
+def test_the_legend_says_so_within_a_curve_too(ax: Axes) -> None:
+    other = sweep("A", "pgd", {"2": 50, "8": 5}, flags="rel_step=0.1;random_start=False")
+    budget_curve(ax, joined(sweep("A", "pgd", {"0": 150, "1": 60}), other), attack="pgd")
+    (name,) = legend(ax)
+    said = "A (1/255: the protocol's constants) (2, 8/255: rel_step=0.1, random_start=False)"
+    assert "".join(name.split()) == "".join(said.split())
+
+
+def test_constants_that_all_share_are_not_repeated(ax: Axes) -> None:
+    both = [sweep(label, "pgd", RIGHT, steps=5, flags="steps=5") for label in "AB"]
+    budget_curve(ax, joined(*both), attack="pgd")
+    assert legend(ax) == ["A", "B"]
+
+
 @pytest.mark.parametrize("models", [MOST_BANDS, MOST_BANDS + 1])
 def test_many_models_have_no_bands(ax: Axes, models: int) -> None:
     rows = [sweep(f"m{number}", "fgsm", RIGHT) for number in range(models)]

@@ -147,6 +147,23 @@ def test_layers_need_a_twicing_model(tmp_path: Path) -> None:
     assert tables("layers", write_run(tmp_path, {"a": ATTACKED})) == []
 
 
+PGD = ("pgd@1/255", "pgd@4/255")
+
+
+def test_a_sweep_of_unlike_constants_has_no_area(tmp_path: Path) -> None:
+    one, other = ({"clean": ATTACKED["clean"], name: ATTACKED[name]} for name in PGD)
+    runs = [
+        write_run(tmp_path / "1", {"a": one}),
+        write_run(tmp_path / "2", {"a": other}, settings={"steps": 5}),
+    ]
+    (sheet,) = tables("sweeps", *runs)
+    assert values(sheet) == ["75.00", "50.00", "25.00", ""]
+    assert any(
+        note == "No area of a: its budgets are of the protocol's constants and steps=5."
+        for note in sheet.notes
+    )
+
+
 def test_sweeps_have_an_area_where_all_budgets_are_there(tmp_path: Path) -> None:
     less = {name: rows for name, rows in ATTACKED.items() if name != "pgd@1/255"}
     runs = [write_run(tmp_path / "1", {"a": ATTACKED}), write_run(tmp_path / "2", {"b": less})]
