@@ -1,5 +1,6 @@
 """Tables as CSV that a spreadsheet shows and does not execute."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +32,15 @@ def csv_text(frame: pd.DataFrame, *, index: bool = False) -> str:
 
 
 def save_csv(frame: pd.DataFrame, path: Path) -> Path:
-    """Write `csv_text` as a file and return its path.
+    """Write `csv_text` as a file and return its path; a file that is right is left as it is.
 
     Raises:
         UserError: it cannot be written.
     """
     content = csv_text(frame).encode("utf-8", "backslashreplace")
+    with suppress(OSError):
+        if path.is_file() and path.read_bytes() == content:
+            return path
     write_atomically(path, lambda file: _write(content, file))
     return path
 

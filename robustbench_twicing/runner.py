@@ -190,6 +190,8 @@ def _evaluate(
     elsewhere = len(data) - _images_of(filterfalse(there, parts), size, len(data))
     done = Step(subject.label, "", elsewhere, elsewhere * units(conditions), resumed=True)
     subject.report(done)
+    if all(map(there, parts)):
+        return  # nothing is locked or written: the folder may be read-only
     device = choose_device(options.device)
     sources = [condition.images for condition in conditions if condition.images is not None]
     maker = Maker(data, subject.classifier.preprocessing, sources, options.seed, size)

@@ -139,17 +139,26 @@ def test_a_disk_that_may_not_be_written_to(
     assert PROTECTED in line or "may not be written to" in line
 
 
-def test_what_is_done_is_shown_from_a_disk_that_may_not_be_written_to(
+def test_a_finished_run_is_shown_from_a_disk_that_may_not_be_written_to(
     site: Site, disk: Disk, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = str(disk.path / "run")
-    assert site.eval("--attacks", "clean", out=run) == 0
+    run = disk.path / "run"
+    assert site.eval("--attacks", "clean", out=str(run)) == 0
     shown = capsys.readouterr().out
     disk.write_protect()
-    assert main(["report", run]) == 0
-    out, err = capsys.readouterr()
-    assert out == shown.replace(f"results: {run}/results.csv\n", "")
-    assert err == (
+    assert site.eval("--attacks", "clean", out=str(run)) == 0
+    assert main(["report", str(run)]) == 0
+    assert capsys.readouterr() == (2 * shown, "")
+    disk.resize("50m,rw")
+    (run / "results.csv").unlink()
+    disk.write_protect()
+    assert site.eval("--attacks", "clean", out=str(run)) == 1
+    tables, err = capsys.readouterr()
+    assert tables == shown.replace(f"results: {run}/results.csv\n", "")
+    problem = (
         f"{run}/results.csv cannot be written: Read-only file system; what was finished before is "
-        "kept; --out DIR writes into another folder\n"
+        "kept"
     )
+    assert err == f"robustbench-twicing: {problem}\n"
+    assert main(["report", str(run)]) == 0
+    assert capsys.readouterr() == (tables, f"{problem}; --out DIR writes into another folder\n")

@@ -53,3 +53,12 @@ def test_harmless_text_and_numbers_are_as_they_were(tmp_path: Path) -> None:
     path = save_csv(frame, tmp_path / "new" / "a.csv")
     found = pd.read_csv(path)
     pd.testing.assert_frame_equal(found, frame, check_exact=True, check_dtype=False)
+
+
+def test_a_file_that_is_right_is_left_as_it_is(tmp_path: Path) -> None:
+    path = save_csv(pd.DataFrame({"a": [1]}), tmp_path / "a.csv")
+    before = path.stat()
+    save_csv(pd.DataFrame({"a": [1]}), path)
+    assert path.stat().st_ino == before.st_ino
+    save_csv(pd.DataFrame({"a": [2]}), path)
+    assert path.read_text() == "a\n2\n"
