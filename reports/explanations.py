@@ -45,6 +45,8 @@ _EXPLANATIONS = {
     r"(\w+)=(.+)": "the attack's constant {0} is {1} here, which is not the protocol's.",
     r"files-missing-(.+)-of-(.+)": "{0} of the {1} images have no file in the corrupted folder; "
     "the condition is incomplete and not scored.",
+    r"same-images-as-(.+)": "every image is the one of {0}, pixel for pixel: the files of one of "
+    "the two are not what their folder says.",
     r"not-imagenet-c-enlarged-(.+)px": "the images are {0} pixels (shorter side) and were enlarged "
     "before they were corrupted: not ImageNet-C, and not to be compared with its numbers.",
     r"not-imagenet-c-(.+)-classes": "the corrupted images are of {0} classes, not ImageNet's "

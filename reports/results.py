@@ -14,6 +14,7 @@ from robustbench_twicing.data.imagenet import NUM_CLASSES
 from robustbench_twicing.imagenet_c import OFFICIAL, SIDE
 from robustbench_twicing.records import Evaluation, RunFolder, Status
 
+from .copied_images import copied_images
 from .csv_text import save_csv
 from .diagnostics import Scored, diagnose
 from .intervals import wilson
@@ -183,6 +184,8 @@ def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:
     for group in scored.values():
         for position, one in group.items():
             flags[position] = diagnose(one, list(group.values()))
+        for position, flag in copied_images(group).items():
+            flags[position].append(flag)
     return flags
 
 

@@ -106,24 +106,30 @@ def open_official(root: Path, cell: Cell) -> OfficialImages:
         cell: corruption and severity.
 
     Raises:
-        UserError: ``root`` is no folder, or has the condition twice.
+        UserError: ``root`` is no folder, or has the condition or one of its images twice.
     """
     if not root.is_dir():
         raise UserError(f"--imagenet-c {root} is not a folder; give the one that holds fog/1, ...")
     record = read_record(root)
     folder = find_folder(root, *cell)
-    digest, files, endings = hashlib.sha256(), 0, set[str]()
+    digest, endings, stems = hashlib.sha256(), set[str](), dict[str, str]()
     for name in _names(folder):
         digest.update(name.encode() + b"\n")
-        endings.add(Path(name).suffix)
-        files += 1
+        stem, _, ending = name.rpartition(".")
+        endings.add(f".{ending}")
+        if stem in stems:
+            raise UserError(
+                f"{folder} has {stems[stem]} and {name}, and one image cannot be both; "
+                "take one away"
+            )
+        stems[stem] = name
     return OfficialImages(
         root,
         cell,
         folder,
         OFFICIAL if record is None else source_name(jpeg=record["jpeg"]),
         SIDE if record is None else record["side"],
-        files,
+        len(stems),
         digest.hexdigest(),
         tuple(sorted(endings)),
     )

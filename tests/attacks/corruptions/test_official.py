@@ -73,6 +73,13 @@ def test_images_are_matched_by_class_and_name_whatever_the_ending(
     assert source.pixels(other, 0, MODEL, seed=0)[0, 0, 0] == 60
 
 
+def test_two_files_of_one_image_are_refused(data: Dataset, tmp_path: Path) -> None:
+    folder = files(tmp_path / "c" / "fog" / "3", data)
+    (folder / data.ids[1]).with_suffix(".png").write_bytes(b"x")
+    with pytest.raises(UserError, match=r"fog/3 has .*\.JPEG and .*\.png, and one image cannot"):
+        open_official(tmp_path / "c", FOG)
+
+
 def test_a_flat_clean_folder_is_matched_by_its_labels(data: Dataset, tmp_path: Path) -> None:
     files(tmp_path / "c" / "fog" / "3", data)
     flat = tmp_path / "flat"
