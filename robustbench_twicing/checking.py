@@ -17,7 +17,7 @@ from .tasks import Task
 def check_request(models: Mapping[str, Classifier], tasks: Sequence[Task]) -> None:
     """Refuse what could not be evaluated.
 
-    A single model on a single data set of its own labels is not probed: its first batch tells.
+    Nothing is written before: a run folder with a mistake in it could not be gone on with.
 
     Raises:
         UserError: no data set, two of one name, budgets that mean nothing for a model, or a model
@@ -31,12 +31,10 @@ def check_request(models: Mapping[str, Classifier], tasks: Sequence[Task]) -> No
                 f"{number} data sets are called {name}, and results could not tell them apart; "
                 "rename a folder, or evaluate them in runs of their own"
             )
-    probed = len(models) * len(tasks) > 1 or any(task.data.space for task in tasks)
     for label, classifier in models.items():
         for task in tasks:
             _check_budgets(label, classifier, task.conditions)
-        if probed:
-            _check_classes(label, classifier, tasks)
+        _check_classes(label, classifier, tasks)
 
 
 def _check_budgets(label: str, classifier: Classifier, conditions: Sequence[Condition]) -> None:
@@ -53,11 +51,13 @@ def _check_classes(label: str, classifier: Classifier, tasks: Sequence[Task]) ->
     found = count_logits(label, classifier)
     for data in (task.data for task in tasks):
         wanted = data.num_classes if data.space is None else NUM_CLASSES
-        if wanted is not None and wanted != found:
-            named = "ImageNet-1k's 1000" if data.space is not None else wanted
+        needs = "needs ImageNet-1k's 1000" if data.space is not None else f"needs {wanted}"
+        highest = max(data.labels, default=0)
+        if wanted is None and highest >= found:
+            needs, wanted = f"has labels up to {highest}", highest + 1
+        if wanted not in (None, found):
             raise UserError(
-                f"{label} has {found} classes, {data.name} needs {named}; "
-                "they must be the same classes"
+                f"{label} has {found} classes, {data.name} {needs}; they must be the same classes"
             )
 
 
@@ -77,7 +77,7 @@ def count_logits(label: str, classifier: Classifier) -> int:
             logits = classifier(grey)
     except UserError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(
             f"{label}: the network fails on a grey image of {tuple(grey.shape)}: "
             f"{type(error).__name__}: {error}{place_of(error)}"

@@ -8,6 +8,7 @@ import typer
 
 from ..imagenet_c import SIDE, parse_corruptions, parse_severities
 from .corruptions import parse_jpeg
+from .run_folders import check_out
 
 ALL = "1-5"
 """Severities."""
@@ -47,6 +48,7 @@ def run(
     from ..data import open_dataset
     from .console import Console
 
+    check_out(out)
     recipe = Recipe(
         parse_corruptions(corruptions),
         parse_severities(severities),

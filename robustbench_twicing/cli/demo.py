@@ -48,13 +48,13 @@ def run(
     from .console import Console
     from .evaluating import evaluate
 
+    _remove_earlier_demo(out)
     console = Console(highlight=False, soft_wrap=True)
     images = QUICK_IMAGES if quick else IMAGES
     console.print(
         f"{len(ZOO)} small models trained on Fashion-MNIST, {images} of its test images, suite "
         "demo. They show the way, on 28 x 28 pixels; docs/zoo.md says what they are."
     )
-    _remove_earlier_demo(out)
     options = EvalOptions(
         model=[f"{name}={CHECKPOINT}" for name in ZOO],
         data=[DATA],
@@ -120,6 +120,8 @@ def _remove_earlier_demo(out: Path) -> None:
 
     if not out.exists():
         return
+    if not out.is_dir():
+        raise UserError(f"--out {out} is a file; name a folder")
     strange = {path.name for path in out.iterdir()} - {RUN, REPORT}
     if not strange and (out / RUN).exists():
         for each in RunFolder.open(out / RUN).manifest.evaluations:

@@ -50,6 +50,8 @@ def _find(name: str) -> ModelSpec:
     canonical = ALIASES.get(name, name)
     if canonical in MODELS:
         return MODELS[canonical]
+    if name.endswith(".py"):
+        raise UserError(f"{name!r} is a file of code; name a function in it, like {name}:build")
     refuse_unsupported(name)
     # Imported here: names of ours are found without waiting for timm.
     from .timm_models import timm_names, timm_spec

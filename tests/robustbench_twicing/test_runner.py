@@ -1,6 +1,7 @@
 """The loop: counts over images, whatever the batch size."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -183,6 +184,10 @@ def test_a_model_in_train_mode_is_evaluated_in_eval_mode_and_given_back(tmp_path
 def test_labels_beyond_the_models_classes_are_the_users_mistake(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="halfspace has 2 classes, tiny has labels up to 7;"):
         run(halfspace(), greys([1, 2], [0, 7]), [clean()], tmp_path / "run")
+    ten = replace(greys([1, 2], [0, 1]), num_classes=10)
+    with pytest.raises(UserError, match="halfspace has 2 classes, tiny needs 10;"):
+        run(halfspace(), ten, [clean()], tmp_path / "run")
+    assert not (tmp_path / "run").exists(), "the right model could not be evaluated there"
 
 
 def test_a_model_whose_clean_logits_are_no_numbers_is_the_users_mistake(tmp_path: Path) -> None:

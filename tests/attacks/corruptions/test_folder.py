@@ -108,6 +108,15 @@ def test_two_images_of_one_name_are_refused(photographs: Path, tmp_path: Path) -
         list(write_folder(open_dataset(photographs), tmp_path / "c", QUICK))
 
 
+def test_a_file_in_place_of_the_folder_is_one_line(
+    photographs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("mine")
+    assert main(["corrupt", "--data", str(photographs), "--out", str(file)]) == 1
+    assert f"--out {file}: {file} is a file; name a folder" in capsys.readouterr().err
+
+
 def test_what_was_written_can_be_evaluated(
     photographs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

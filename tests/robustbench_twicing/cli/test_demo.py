@@ -52,6 +52,16 @@ def test_what_is_not_an_earlier_demo_is_left_alone(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+def test_a_file_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("mine")
+    assert main(["demo", "--quick", "--out", str(file)]) == 1
+    assert capsys.readouterr() == (
+        "",
+        f"robustbench-twicing: --out {file} is a file; name a folder\n",
+    )
+
+
 @pytest.mark.parametrize("place", ["", "run"])
 def test_another_run_is_left_alone(
     place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

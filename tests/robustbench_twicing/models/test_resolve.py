@@ -117,6 +117,10 @@ def test_a_bare_name_that_is_not_ours_is_looked_up_in_timm() -> None:
         ("deit_tny_patch16_224", "Did you mean deit_tiny_patch16_224 or"),
         ("timm:resnet5", "Did you mean timm:resnet50"),
         ("timm:deit_tiny_twicing_patch16_224", "no model is called"),
+        (
+            "mine/net.py",
+            "mine/net.py' is a file of code; name a function in it, like mine/net.py:build",
+        ),
         ("neutreno_tiny", "Did you mean deit_tiny_neutreno_patch16_224"),
         ("qqqqqqqq", r"in timm. The command `models` lists ours"),
         ("resnet18.nothing", "timm has no weights 'nothing' for 'resnet18'"),
