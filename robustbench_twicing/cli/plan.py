@@ -90,15 +90,17 @@ def _show(
     columns = ["condition", "forward", "backward", "time", *(["its images"] if making else [])]
     table = Table(*columns, title=title)
     total = 0.0
+    several = len({each.protocol for each in task.conditions}) > 1
     for condition in task.conditions:
+        name = f"{condition.id} {condition.protocol}" if several else condition.id
         if condition.passes is None:
-            table.add_row(escape(condition.id), "?", "?", "?")
+            table.add_row(escape(name), "?", "?", "?")
             unknown.append(condition.id)
             continue
         forward, backward = (count * images for count in condition.passes)
         seconds = forward * speed.forward + backward * speed.backward
         total += seconds
-        row = [condition.id, f"{forward:,}", f"{backward:,}", duration(seconds)]
+        row = [name, f"{forward:,}", f"{backward:,}", duration(seconds)]
         if condition.key in making:
             row.append(duration(images * making[condition.key]))
         table.add_row(*map(escape, row))

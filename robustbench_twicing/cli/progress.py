@@ -130,6 +130,8 @@ class _LogReport:
             return
         self.said = now
         elapsed = now - self.start
+        if finished:  # images that could not be read took none of their share
+            self.done = self.units
         left = elapsed * (self.units - self.done) / self.done if self.done else float("inf")
         sys.stderr.write(
             f"{printable(f'{step.label} {step.condition}'.strip())}: "

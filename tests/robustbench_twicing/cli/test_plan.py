@@ -49,6 +49,17 @@ def test_times_are_passes_at_their_speed(
     assert "In all about 2:23" in out
 
 
+def test_two_protocols_are_told_apart(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    suite = site.root / "both.yaml"
+    suite.write_text(
+        "conditions:\n- {attack: fgsm, eps: [1/255]}\n"
+        "- {attack: fgsm, eps: [1/255], protocol: paper}\n"
+    )
+    assert plan(site, "--suite", str(suite), "--normalize", "imagenet") == 0
+    out = capsys.readouterr().out
+    assert re.search(r"│ fgsm@1/255 pixel +│.*\n│ fgsm@1/255 paper +│", out)
+
+
 def test_large_numbers_are_grouped(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     assert plan(site, "--attacks", "spsa", "--eps", "1/255") == 0
     forward = 11 * (2 * 128 * 40 + SCORING_PASSES)
