@@ -23,7 +23,7 @@ IMAGES = 4
 DEFAULT_DATA = "samples:imagenet"
 OPTIONS = (
     *("model", "checkpoint", "weights", "label", "num_classes", "arch_override"),
-    *("data", "labels", "classes", "limit", "eps", "attention", "kernels"),
+    *("data", "labels", "classes", "limit", "eps", "attention", "kernels", "memory_format"),
     *("resize", "crop", "interpolation", "mean", "std", "normalize"),
     *("device", "threads", "seed"),
 )
