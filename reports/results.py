@@ -11,7 +11,7 @@ import pandas as pd
 from robustbench_twicing.conditions import CLEAN, READOUT
 from robustbench_twicing.cost import Cost
 from robustbench_twicing.data.imagenet import NUM_CLASSES
-from robustbench_twicing.imagenet_c import OFFICIAL, SIDE
+from robustbench_twicing.imagenet_c import OFFICIAL, PREFIX, SIDE
 from robustbench_twicing.records import Evaluation, RunFolder, Status
 
 from .copied_images import copied_images
@@ -218,9 +218,12 @@ def _about_labels(entry: Entry) -> Iterator[str]:
 
 def _about_corrupted(entry: Entry) -> Iterator[str]:
     """What keeps corrupted images from being ImageNet-C: other classes, or small ones enlarged."""
-    images, dataset = entry.condition.get("images"), entry.evaluation.dataset
-    if images is None:
+    if entry.condition["attack"] != PREFIX:
         return
+    images, dataset = (
+        entry.condition.get("images") or {"source": OFFICIAL},
+        entry.evaluation.dataset,
+    )
     classes = _classes(entry.evaluation)
     if classes not in (NUM_CLASSES, None):
         yield f"not-imagenet-c-{classes}-classes"

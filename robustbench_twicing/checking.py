@@ -8,8 +8,10 @@ import torch
 from .classifier import Classifier
 from .conditions import Condition
 from .data.imagenet import NUM_CLASSES
+from .environment import is_out_of_memory
 from .errors import UserError
 from .gradient import eval_mode
+from .halving import no_room
 from .making import place_of
 from .tasks import Task
 
@@ -78,6 +80,8 @@ def count_logits(label: str, classifier: Classifier) -> int:
     except UserError:
         raise
     except (Exception, SystemExit) as error:
+        if is_out_of_memory(error):
+            raise no_room(label) from error
         raise UserError(
             f"{label}: the network fails on a grey image of {tuple(grey.shape)}: "
             f"{type(error).__name__}: {error}{place_of(error)}"

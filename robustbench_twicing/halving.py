@@ -46,10 +46,15 @@ def in_pieces_that_fit(
     return done
 
 
+def no_room(label: str) -> UserError:
+    """What is wrong where memory does not even hold one image."""
+    return UserError(f"{label}: memory ran out on a single image; use a smaller model or --crop")
+
+
 def _halve(batch: LoadedBatch, label: str) -> list[LoadedBatch]:
     count = len(batch.indices)
     if count == 1:
-        raise UserError(f"{label}: memory ran out on a single image; use a smaller model or --crop")
+        raise no_room(label)
     log.warning("%s: memory ran out with %d images; trying %d", label, count, -(-count // 2))
     cut = -(-count // 2)
     return [

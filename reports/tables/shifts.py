@@ -75,7 +75,8 @@ def _check_one_source(corrupted: pd.DataFrame) -> None:
 
 def _about_scores(scores: pd.DataFrame) -> Iterator[str]:
     """The unit and the source of the errors, and why some are not there."""
-    for source, normaliser in scores[["source", "normaliser"]].drop_duplicates().to_numpy():
+    made = scores[scores["status"] == "ok"]
+    for source, normaliser in made[["source", "normaliser"]].drop_duplicates().to_numpy():
         yield (
             f"Corruption errors are in percent of those of {normaliser}; the corrupted images are "
             f"{source}."

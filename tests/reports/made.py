@@ -56,7 +56,7 @@ def dataset(n_images: int, **changed: Any) -> dict[str, Any]:
         "n_images": n_images,
         "fingerprint": sha256(f"{n_images} images".encode()).hexdigest(),
         "labelling": "made up",
-        "num_classes": CLASSES,
+        "num_classes": 1000,
         "notes": [],
         "flags": [],
         "skipped": [],

@@ -222,6 +222,13 @@ def test_an_incomplete_mce_is_empty_and_says_what_is_missing(tmp_path: Path) -> 
     assert "No mCE of a: incomplete (fog/3)." in sheet.notes
 
 
+def test_images_of_other_classes_have_no_mce(tmp_path: Path) -> None:
+    (sheet,) = tables("table2", write_run(tmp_path, {"a": corrupted(1)}, data={"num_classes": 10}))
+    assert values(sheet) == ["", "", "", ""]
+    assert any("No mCE of a: not-comparable (the norm" in note for note in sheet.notes)
+    assert not any("in percent of those of" in note for note in sheet.notes)
+
+
 def test_sources_of_corrupted_images_never_share_a_column(tmp_path: Path) -> None:
     official = {"name": "other", "source": "official"}
     folders = [

@@ -23,7 +23,7 @@ class Sending(Brightness):
     sent = False
 
     def forward(self, x):
-        if self.first is None:
+        if self.first is None and len(x) == 4:  # not the grey image that is shown before all
             self.first = x[0].mean()
         second = len(x) == 4 and not self.sent and x[0].mean() != self.first
         if second:
