@@ -8,7 +8,9 @@ from .diagnostics import Scored
 
 
 def copied_images(scored: Mapping[int, Scored]) -> dict[int, str]:
-    """A flag for each condition whose images are, all of them, those of another one.
+    """A flag for each condition whose files are, all of them, the images of another one.
+
+    Images that were corrupted on the fly are left out: flat ones may come out as they went in.
 
     Args:
         scored: by position, all conditions of one model, data set and protocol; their rows'
@@ -19,16 +21,19 @@ def copied_images(scored: Mapping[int, Scored]) -> dict[int, str]:
     """
     by_content: dict[bytes, list[int]] = {}
     for position, one in scored.items():
-        corrupted = one.condition.get("images") is not None
-        if (corrupted or one.condition["attack"] == CLEAN) and len(one.rows):
+        if (_is_from_files(one) or one.condition["attack"] == CLEAN) and len(one.rows):
             by_content.setdefault(_content(one), []).append(position)
     flags = {}
     for positions in by_content.values():
         for position in positions:
             others = [each for each in positions if each != position]
-            if others and scored[position].condition.get("images") is not None:
+            if others and _is_from_files(scored[position]):
                 flags[position] = f"same-images-as-{scored[others[0]].condition['id']}"
     return flags
+
+
+def _is_from_files(one: Scored) -> bool:
+    return "files" in (one.condition.get("images") or {})
 
 
 def _content(one: Scored) -> bytes:

@@ -11,7 +11,12 @@ from reports.diagnostics import Scored
 NAMES, PIXELS = ["0.png", "1.png", "2.png"], list("pqrst")
 
 
-def shown(condition: str, pixels: str, *, images: bool = True, order: str = "012") -> Scored:
+FILES = {"source": "official", "files": 3}
+
+
+def shown(
+    condition: str, pixels: str, *, images: dict[str, Any] | None = FILES, order: str = "012"
+) -> Scored:
     rows = pd.DataFrame(
         {
             "index": [int(each) for each in order],
@@ -20,10 +25,10 @@ def shown(condition: str, pixels: str, *, images: bool = True, order: str = "012
         }
     )
     about: dict[str, Any] = {"id": condition, "attack": condition.partition("/")[0]}
-    return Scored(about | {"images": {"source": "official"} if images else None}, rows)
+    return Scored(about | {"images": images}, rows)
 
 
-CLEAN = shown("clean", "ppp", images=False)
+CLEAN = shown("clean", "ppp", images=None)
 FOG = shown("imagenet-c/fog/1", "pqr")
 
 
@@ -42,6 +47,11 @@ def test_clean_files_in_a_corrupted_folder_are_flagged() -> None:
 
 
 def test_some_equal_images_may_be_chance_and_attacks_are_of_the_clean_ones() -> None:
-    snow, attacked = shown("imagenet-c/snow/5", "pqs"), shown("pgd", "ppp", images=False)
+    snow, attacked = shown("imagenet-c/snow/5", "pqs"), shown("pgd", "ppp", images=None)
     assert copied_images(dict(enumerate([CLEAN, FOG, snow, attacked]))) == {}
     assert copied_images({0: FOG}) == {}
+
+
+def test_flat_images_corrupted_on_the_fly_may_stay_as_they_are() -> None:
+    made = shown("imagenet-c/fog/1", "ppp", images={"source": "generated-jpeg85"})
+    assert copied_images({0: CLEAN, 1: made}) == {}

@@ -10,11 +10,15 @@ from PIL import Image
 from attacks import corruption_condition
 from attacks.corruptions.layout import RECORD
 from attacks.corruptions.official import OfficialImages, open_official
+from reports import results
+from robustbench_twicing import evaluate
+from robustbench_twicing.classifier import Classifier, ModelRecord
 from robustbench_twicing.data import BadImageError, Dataset, open_dataset
 from robustbench_twicing.errors import MissingImageError, UnreadableError, UserError
 from robustbench_twicing.imagenet_c import Cell
 from robustbench_twicing.preprocessing import Preprocessing
 from tests.attacks.corruptions.clean_photos import WNIDS, photographs, read
+from tests.tiny import ConvNet
 
 FOG = Cell("fog", 3)
 MODEL = Preprocessing(crop=224, resize=256)
@@ -78,6 +82,20 @@ def test_two_files_of_one_image_are_refused(data: Dataset, tmp_path: Path) -> No
     (folder / data.ids[1]).with_suffix(".png").write_bytes(b"x")
     with pytest.raises(UserError, match=r"fog/3 has .*\.JPEG and .*\.png, and one image cannot"):
         open_official(tmp_path / "c", FOG)
+
+
+def test_a_folder_that_was_copied_over_is_flagged_in_the_results(
+    data: Dataset, tmp_path: Path
+) -> None:
+    root, names = tmp_path / "c", ("fog", "snow", "frost")
+    for name in names:
+        files(root / name / "3", data)
+    Image.new("RGB", (224, 224)).save(root / "frost" / "3" / data.ids[0])
+    model = Classifier(ConvNet(1000), MODEL, ModelRecord("convnet"))
+    shown = [corruption_condition(name, 3, folder=root) for name in names]
+    done = evaluate(model, data, {each.id: each for each in shown})
+    found = results(done.folder).set_index("condition")["flags"]
+    assert list(found) == [f"same-images-as-imagenet-c/{name}/3" for name in ("snow", "fog")] + [""]
 
 
 def test_a_flat_clean_folder_is_matched_by_its_labels(data: Dataset, tmp_path: Path) -> None:
