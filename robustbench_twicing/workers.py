@@ -33,7 +33,7 @@ class WorkerPool(Generic[State]):
 
     They are not forked from the parent, which may use threads and a GPU, but from a server that
     has done the slow imports once. They end with the parent, however that ends, and leave SIGINT
-    and SIGTERM to it. Where the context is left before all is done, tasks at hand are given up.
+    and SIGTERM to it. Where an interruption ends the context, tasks at hand are given up.
 
     Args:
         workers: how many processes.
@@ -71,7 +71,8 @@ class WorkerPool(Generic[State]):
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None:
+        # What a failed task leaves to the others is finished: they may be writing files.
+        if isinstance(error, BrokenProcessPool) or not isinstance(error, Exception | None):
             self._open.close()
         with _held({signal.SIGINT}):  # one that waits for its state would miss the parent loudly
             self._pool.shutdown(wait=True, cancel_futures=True)

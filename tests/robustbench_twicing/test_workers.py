@@ -41,8 +41,10 @@ def test_signals_are_left_to_the_parent(number: signal.Signals) -> None:
     """Also by the server, which starts the processes and would take them with it."""
     with WorkerPool(2, 100) as pool:
         assert pool.submit(send, int(number)).result() == 100
-        os.kill(vars(forkserver._forkserver)["_forkserver_pid"], number)
-        time.sleep(0.2)
+        server = vars(forkserver._forkserver)["_forkserver_pid"]
+        os.kill(server, number)
+        time.sleep(1)
+        assert os.waitpid(server, os.WNOHANG) == (0, 0), "it has ended"
         assert [pool.submit(plus, task).result()[0] for task in range(4)] == [100, 101, 102, 103]
 
 
@@ -68,6 +70,29 @@ def test_work_that_is_not_needed_any_more_is_given_up() -> None:
     assert all(task.done() for task in interrupted())
     assert time.monotonic() - began < 300
     assert len(multiprocessing.active_children()) == before
+
+
+def write(state: int, path: Path) -> None:
+    """A task that fails, and one that has a file to write."""
+    if state == int(path.name):
+        raise UserError("the disk is full")
+    time.sleep(0.5)
+    path.write_text("whole")
+
+
+def fail_beside(other: Path) -> None:
+    """Two tasks at hand, of which one fails."""
+    with WorkerPool(2, 0) as pool:
+        writing = pool.submit(write, other)
+        while not writing.running():
+            time.sleep(0.01)
+        pool.submit(write, other.with_name("0")).result()
+
+
+def test_where_a_task_fails_the_others_at_hand_are_finished(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="full"):
+        fail_beside(tmp_path / "1")
+    assert (tmp_path / "1").read_text() == "whole"
 
 
 class Deadly(MemoryImages):
