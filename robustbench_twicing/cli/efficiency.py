@@ -91,12 +91,14 @@ def _print(found: "Sequence[Efficiency]", console: "RichConsole") -> None:
 
 
 def _basis(first: "Efficiency", rounds: int) -> str:
+    from ..data.scanning import count
+
     return (
         f"{rounds} forward passes of each model in alternation, after rounds that do not count; "
-        f"batch size {first.batch_size}, {first.threads} CPU threads, {first.device}. ms/image: "
-        "median and quartiles; ratio: to the first model, median over rounds; GMACs: multiply-adds "
-        "of one image, in 10^9; peak: weights, input and what a forward pass allocates. Kernels: "
-        "plain."
+        f"batch size {first.batch_size}, {count(first.threads, 'CPU thread')}, {first.device}. "
+        "ms/image: median and quartiles; ratio: to the first model, median over rounds; GMACs: "
+        "multiply-adds of one image, in 10^9; peak: weights, input and what a forward pass "
+        "allocates. Kernels: plain."
     )
 
 

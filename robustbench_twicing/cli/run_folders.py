@@ -27,7 +27,10 @@ def _open(path: Path) -> "RunFolder":
     from ..records import RunFolder
 
     if path.is_file():
-        raise UserError(f"{path} is a file; give the folder that it is in, the --out of an eval")
+        known = "; for the CSV of efficiency, --preset efficiency" if path.suffix == ".csv" else ""
+        raise UserError(
+            f"{path} is a file; give the folder that it is in, the --out of an eval{known}"
+        )
     if path.is_dir() and not (path / "run.json").exists():
         runs = sorted(str(each.parent) for each in path.glob("*/run.json"))
         if runs:

@@ -79,3 +79,13 @@ def test_a_mistake_is_one_line(
     err = capsys.readouterr().err
     assert len(err.splitlines()) == 1
     assert said in err
+
+
+def test_report_says_how_the_csv_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "efficiency.csv"
+    file.write_text("label\n")
+    assert main(["report", str(file)]) == 1
+    assert "is a file; give the folder" in (said := capsys.readouterr().err)
+    assert "for the CSV of efficiency, --preset efficiency" in said
