@@ -112,12 +112,19 @@ def shortfalls(conditions: "Sequence[Condition]", data: "Dataset") -> list[str]:
     """What corruptions will lack, found out before the work starts: files, photographs of frost.
 
     Raises:
-        UserError: a folder of corrupted images has none of the images of the data set.
+        UserError: a folder of corrupted images has none of the conditions, or none of the images
+            of the data set.
     """
     from attacks.corruptions import GeneratedImages, OfficialImages
 
     found: dict[str, list[str]] = {}
     official = [each.images for each in conditions if isinstance(each.images, OfficialImages)]
+    if official and all(source.folder is None for source in official):
+        names = _named([source.cell.id for source in official])
+        raise UserError(
+            f"--imagenet-c {official[0].root} has no folder for {names}; "
+            "give the one that holds fog/1, ..."
+        )
     missing = [source.missing(data) for source in official]
     if official and min(missing) == len(data):
         raise UserError(

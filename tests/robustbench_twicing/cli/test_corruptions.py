@@ -171,6 +171,18 @@ def test_files_of_other_images_are_refused_before_any_work(
     assert not (site.root / "run").exists()
 
 
+@pytest.mark.parametrize("below", ["fog", "fog/3"])
+def test_a_folder_below_that_of_all_corruptions_is_refused(
+    below: str, site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = site.root / "c" / below
+    (site.root / "c" / "fog" / "3" / "n01440764").mkdir(parents=True)
+    assert site.eval("--corruptions", "fog", "--imagenet-c", str(folder)) == 1
+    said = capsys.readouterr().err
+    assert f"--imagenet-c {folder} has no folder for imagenet-c/fog/1, " in said
+    assert "give the one that holds fog/1" in said
+
+
 def test_a_run_of_ones_own_is_the_normaliser(
     site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
