@@ -113,7 +113,7 @@ def test_workers_give_the_same_table(site: Site) -> None:
 
 
 def test_corrupt_then_eval_is_eval_on_the_fly(site: Site) -> None:
-    names = ["--corruptions", "fog,contrast", "--severities", "1,5"]
+    names = ["--corruptions", "fog,gaussian_noise", "--severities", "1,5"]
     out = site.root / "c"
     for jpeg in ("85", "none"):
         folder = out / jpeg
