@@ -195,7 +195,7 @@ def test_other_pixels_under_one_name_are_refused_unless_the_crop_differs(tmp_pat
     hashes = records["pixels_sha256"].cat.rename_categories(lambda digest: digest[::-1])
     of_b = records["label"] == "b"
     mixed = records["pixels_sha256"].astype(object).where(~of_b, hashes.astype(object))
-    changed = type(runs)(runs.entries, records.assign(pixels_sha256=mixed))
+    changed = type(runs)(runs.entries, records.assign(pixels_sha256=mixed.astype("category")))
     with pytest.raises(UserError, match=r"image 0\.png has other pixels there \(8 such images\)"):
         compare(changed, results(changed))
     entries = tuple(
