@@ -54,6 +54,15 @@ def sending(site: Site, action: str) -> Site:
     return site._replace(model=f"{site.root / 'sending.py'}:build")
 
 
+def status_of_a_child(site: Site) -> int:
+    """Of an evaluation in a process of its own, because it ends its process."""
+    child = os.fork()
+    if child == 0:
+        os._exit(site.eval("--attacks", "clean"))
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
 def parts(site: Site) -> int:
     return len(list(site.root.rglob("part-*.parquet")))
 
@@ -114,11 +123,7 @@ def test_a_third_signal_ends_the_process(
     send = SEND.format(number=int(signal.SIGINT))
     swallowed = f"exec('try:\\n time.sleep(0.1); {send}\\nexcept KeyboardInterrupt: pass')"
     stopped = sending(site, f"{send}; {swallowed}; {send}; time.sleep(60)")
-    child = os.fork()
-    if child == 0:
-        os._exit(stopped.eval("--attacks", "clean"))
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 4
+    assert status_of_a_child(stopped) == 4
     assert "ended; what was finished is kept; the same command with --out" in capfd.readouterr().err
     assert parts(site) == 1
 
@@ -145,11 +150,7 @@ def test_work_that_cannot_be_interrupted_is_ended(
         + "; signal.setitimer(signal.ITIMER_REAL, 0); time.sleep(60)"
     )
     stopped = sending(site, action)
-    child = os.fork()
-    if child == 0:
-        os._exit(stopped.eval("--attacks", "clean"))
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 4
+    assert status_of_a_child(stopped) == 4
     assert "ended; what was finished is kept; the same command with --out" in capfd.readouterr().err
     assert parts(site) == 1
 
