@@ -1,19 +1,18 @@
 """The page as one HTML file that needs no other."""
 
 from base64 import b64encode
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
 import pandas as pd
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import PackageLoader
 from markupsafe import Markup
 
 from robustbench_twicing.records.atomic import write_atomically
 
 from ..corruption_error import Baseline
 from ..merging import Runs
-from ..tables.as_html import breakable, shown
+from ..tables.as_html import templates
 from .content import Page, make_page
 
 NAME = "index.html"
@@ -44,7 +43,7 @@ def write_page(
     path = folder / NAME
     # Names may hold halves of surrogate pairs, which UTF-8 has no bytes for.
     content = render(page).encode("utf-8", "backslashreplace")
-    write_atomically(path, partial(_write, content))
+    write_atomically(path, lambda file: file.write_bytes(content))
     return path
 
 
@@ -55,15 +54,7 @@ def render(page: Page) -> str:
     holds: the page's policy allows them by their hashes.
     """
     loader = PackageLoader("reports", "page/templates")
-    environment = Environment(
-        loader=loader,
-        autoescape=True,
-        finalize=shown,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["breakable"] = breakable
+    environment = templates(loader)
     # The package's own files, as they are.
     style, script = (
         Markup(loader.get_source(environment, name)[0]) for name in ("style.css", "sort.js")
@@ -85,7 +76,3 @@ def spoken_size(size: int) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-def _write(content: bytes, path: Path) -> None:
-    path.write_bytes(content)

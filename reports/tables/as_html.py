@@ -77,14 +77,25 @@ def _cell(sheet: Sheet, place: tuple[int, int], hint: str) -> _Cell:
 
 @lru_cache(maxsize=1)
 def _template() -> Template:
+    loader = PackageLoader("reports", "tables/templates")
+    return templates(loader, keep_trailing_newline=True).get_template("table.html.j2")
+
+
+def templates(loader: PackageLoader, *, keep_trailing_newline: bool = False) -> Environment:
+    """Templates of HTML, in which every text is escaped and can be printed.
+
+    Args:
+        loader: of the files.
+        keep_trailing_newline: whether what is made ends with the file's last line end.
+    """
     environment = Environment(
-        loader=PackageLoader("reports", "tables/templates"),
+        loader=loader,
         autoescape=True,
         finalize=shown,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=True,
+        keep_trailing_newline=keep_trailing_newline,
     )
     environment.filters["breakable"] = breakable
-    return environment.get_template("table.html.j2")
+    return environment
