@@ -41,7 +41,7 @@ def save_csv(frame: pd.DataFrame, path: Path) -> Path:
     with suppress(OSError):
         if path.is_file() and path.read_bytes() == content:
             return path
-    write_atomically(path, lambda file: _write(content, file))
+    write_atomically(path, lambda file: file.write_bytes(content))
     return path
 
 
@@ -56,7 +56,3 @@ def _plain(value: Any) -> Any:
         return value
     defused = f"'{value}" if value.startswith(FORMULA) else value
     return defused.replace("\r", "\\r")  # alone it would end a line for some readers
-
-
-def _write(content: bytes, path: Path) -> None:
-    path.write_bytes(content)

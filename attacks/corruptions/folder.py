@@ -126,7 +126,7 @@ def _check_record(data: Dataset, out: Path, recipe: Recipe) -> None:
     if not is_free(out):
         raise UserError(f"{out} is not empty and has no {RECORD}; use another --out")
     text = json.dumps(facts, indent=1) + "\n"
-    write_atomically(out / RECORD, lambda path: _write_text(path, text))
+    write_atomically(out / RECORD, lambda path: path.write_text(text, encoding="utf-8"))
 
 
 def _write_image(job: _Job, index: int) -> int:
@@ -156,7 +156,3 @@ def _save(pixels: Pixels, jpeg: bool, path: Path) -> None:
             )
         else:
             image.save(file, "PNG")
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")

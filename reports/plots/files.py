@@ -32,9 +32,5 @@ def _save(picture: Picture, folder: Path, name: str, ending: str) -> Path:
     content = BytesIO()  # Matplotlib's own writers say nothing of a full disk
     with styled():
         picture.figure.savefig(content, format=ending, metadata=WITHOUT_DATE[ending])
-    write_atomically(path, lambda temporary: _write(temporary, content.getvalue()))
+    write_atomically(path, lambda temporary: temporary.write_bytes(content.getvalue()))
     return path
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)

@@ -1,7 +1,6 @@
 """Formats of tables by name."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,9 +44,6 @@ def save_sheets(sheets: Sequence[Sheet], folder: Path, formats: Sequence[str]) -
 
 
 def _save(sheet: Sheet, path: Path, form: Format) -> Path:
-    write_atomically(path, partial(_write, form.render(sheet)))
+    text = form.render(sheet)
+    write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
     return path
-
-
-def _write(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8")

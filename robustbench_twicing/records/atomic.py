@@ -14,12 +14,12 @@ _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 """What file systems without hard links answer: FAT, some network and cloud drives."""
 
 
-def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Write under a temporary name, flush to disk, then rename.
 
     Args:
         path: the final name; replaced if it exists.
-        write: writes the content to the path it is given.
+        write: writes the content to the path it is given; what it returns is not looked at.
 
     Raises:
         UserError: the disk is full, the folder cannot be written to, ...
@@ -28,7 +28,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         temporary.replace(path)
 
 
-def write_once(path: Path, write: Callable[[Path], None]) -> bool:
+def write_once(path: Path, write: Callable[[Path], object]) -> bool:
     """As `write_atomically`, but only the first of several writers succeeds.
 
     Returns:
@@ -49,7 +49,7 @@ def write_once(path: Path, write: Callable[[Path], None]) -> bool:
 
 
 @contextmanager
-def _written(path: Path, write: Callable[[Path], None]) -> Iterator[Path]:
+def _written(path: Path, write: Callable[[Path], object]) -> Iterator[Path]:
     """The content under a temporary name, on disk; the caller gives it its final name."""
     temporary = path.with_name(f".{path.name}.{token_hex(8)}{ENDING}")
     try:

@@ -93,18 +93,18 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"{path} cannot be made: {error}; use another --out") from error
-        text = json.dumps(manifest.as_dict(), indent=1, ensure_ascii=False)
-        if not write_once(path / SETTINGS, lambda file: _write_text(file, text)):
+        text = json.dumps(manifest.as_dict(), indent=1, ensure_ascii=False) + "\n"
+        if not write_once(path / SETTINGS, lambda file: file.write_text(text, encoding="utf-8")):
             return cls.create_or_continue(path, manifest)  # another process was first
         return cls(path, manifest)
 
     def add_session(self, environment: dict[str, Any]) -> Path:
         """Note the machine and versions of a process that works on this run; the file."""
-        text = json.dumps(environment, indent=1, ensure_ascii=False)
+        text = json.dumps(environment, indent=1, ensure_ascii=False) + "\n"
         folder = self.path / SESSIONS
         # Containers number their processes alike, so time and process are not unique.
         name = f"{environment['started'].replace(':', '')}-{token_hex(4)}.json"
-        write_atomically(folder / name, lambda file: _write_text(file, text))
+        write_atomically(folder / name, lambda file: file.write_text(text, encoding="utf-8"))
         return folder / name
 
     def part_count(self, evaluation: Evaluation) -> int:
@@ -244,7 +244,3 @@ def folder_name(label: str) -> str:
     if safe == label and not re.search(r"-[0-9a-f]{8}$", label):
         return label
     return f"{safe}-{sha256(label.encode()).hexdigest()[:8]}"
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text + "\n", encoding="utf-8")

@@ -81,7 +81,7 @@ class TrainingFolder:
         """
         content = io.BytesIO()  # torch's own writer does not say what is wrong with a disk
         torch.save(dict(state), content)
-        write_atomically(self.path / STATE, lambda path: _write_bytes(path, content.getvalue()))
+        write_atomically(self.path / STATE, lambda path: path.write_bytes(content.getvalue()))
 
     def rewrite_log(self, lines: Sequence[Mapping[str, Any]]) -> None:
         """Drop what was logged after the last state."""
@@ -110,16 +110,8 @@ class TrainingFolder:
 
         tensors = {key: tensor.detach().cpu().contiguous() for key, tensor in state_dict.items()}
         content = save(tensors, metadata=dict(metadata))
-        write_atomically(self.weights, lambda path: _write_bytes(path, content))
+        write_atomically(self.weights, lambda path: path.write_bytes(content))
 
 
 def _write_text(path: Path, text: str, *, end: str = "\n") -> None:
-    write_atomically(path, lambda temporary: _write(temporary, text + end))
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
-def _write_bytes(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
+    write_atomically(path, lambda temporary: temporary.write_text(text + end, encoding="utf-8"))
