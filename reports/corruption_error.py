@@ -76,11 +76,6 @@ class CorruptionScore:
     missing: tuple[Cell, ...] = ()
     baseline: str | None = None
 
-    @property
-    def incomplete(self) -> bool:
-        """Whether cells are missing, so that there is no value."""
-        return bool(self.missing)
-
 
 @lru_cache(maxsize=1)
 def alexnet() -> Baseline:

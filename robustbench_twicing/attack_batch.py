@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 
 from .budgets import format_budget
 from .classifier import Classifier
-from .environment import is_out_of_memory
+from .device import is_out_of_memory
 from .errors import BrokenAttackError
 from .gradient import gradient_or_zero, input_gradient
 from .seeds import image_generators

@@ -11,7 +11,7 @@ from .attack_batch import AttackBatch
 from .classifier import std_of
 from .conditions import Condition, Sweep
 from .cost import CostMeter
-from .environment import is_out_of_memory
+from .device import is_out_of_memory
 from .errors import ModelChangedError
 from .lines import one_line
 from .making import place_of

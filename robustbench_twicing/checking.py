@@ -8,7 +8,7 @@ import torch
 from .classifier import Classifier
 from .conditions import Condition
 from .data.imagenet import NUM_CLASSES
-from .environment import is_out_of_memory
+from .device import is_out_of_memory
 from .errors import UserError
 from .gradient import eval_mode
 from .halving import no_room

@@ -14,10 +14,11 @@ from .data.imagenet import ClassList
 from .errors import UserError
 from .image_source import ImageSource
 from .imagenet_c import is_imagenet_c
-from .progress import BACKWARD_COST
 from .protocols import PROTOCOLS
 from .threat import PIXEL, ThreatModel
 
+BACKWARD_COST = 2.0
+"""A backward pass in forward passes, for estimates; with respect to the input only it is 1 to 2."""
 CLEAN = "clean"
 READOUT = "readout"
 """The attack of a second look at the clean forward pass: none, and not the clean number either."""

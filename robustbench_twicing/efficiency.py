@@ -10,24 +10,12 @@ import torch
 from torch import Tensor
 
 from .classifier import Classifier
-from .environment import device_name, is_out_of_memory
+from .device import device_name, is_out_of_memory
 from .errors import UserError
 from .memory import MIB, peak_mib, weights_mib
 from .models.facts import count_gmacs
 from .timing import alternate, median_ratio
 
-COLUMNS = (
-    "label",
-    "ms_per_image_median",
-    "ms_p25",
-    "ms_p75",
-    "gmacs",
-    "params_million",
-    "peak_mib",
-    "batch_size",
-    "threads",
-    "device",
-)
 WARM_UP = 3
 """Rounds that do not count: caches fill, a GPU chooses kernels and raises its clock."""
 
@@ -63,9 +51,10 @@ class Efficiency:
     ratio: float
 
     def row(self) -> dict[str, Any]:
-        """The `COLUMNS` of the file."""
+        """The columns of the CSV file: all but the ratio, which is one to another model."""
         values = asdict(self)
-        return {name: values[name] for name in COLUMNS}
+        del values["ratio"]
+        return values
 
 
 def measure_efficiency(

@@ -2,10 +2,8 @@
 
 import os
 import platform
-import re
 import subprocess
 import sys
-from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,13 +12,18 @@ from typing import Any
 import torch
 
 from . import __version__
-from .errors import UserError
+from .device import device_name
 
-PACKAGES = ("torch", "torchvision", "timm", "torchattacks", "foolbox", "numpy", "pillow", "pandas")
-OUT_OF_MEMORY_WORDS = (
-    "can't allocate memory",  # torch's CPU allocator
-    "CUDA error: out of memory",
-    "CUBLAS_STATUS_ALLOC_FAILED",
+PACKAGES = (
+    "torch",
+    "torchvision",
+    "timm",
+    "torchattacks",
+    "foolbox",
+    "numpy",
+    "scipy",
+    "pillow",
+    "pandas",
 )
 
 
@@ -50,32 +53,6 @@ def git_state(folder: Path) -> dict[str, Any] | None:
     return {"commit": commit, "dirty": bool(_git(folder, "status", "--porcelain"))}
 
 
-def choose_device(name: str) -> torch.device:
-    """The device asked for: ``auto``, ``cpu`` or ``cuda`` (with an index, ``cuda:1``).
-
-    Raises:
-        UserError: no such device here.
-    """
-    available = torch.cuda.is_available()
-    if name == "auto":
-        return torch.device("cuda" if available else "cpu")
-    if not re.fullmatch("cpu|cuda(:[0-9]{1,4})?", name):
-        raise UserError(f"--device {name!r} is unknown; it is auto, cpu or cuda")
-    kind, _, index = name.partition(":")
-    if kind == "cuda" and not (available and int(index or 0) < torch.cuda.device_count()):
-        raise UserError(f"--device {name}: this machine has no such CUDA device; use auto or cpu")
-    return torch.device(name)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that memory ran out, on the GPU or on the CPU."""
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
-        return True
-    return isinstance(error, RuntimeError) and any(
-        words in str(error) for words in OUT_OF_MEMORY_WORDS
-    )
-
-
 def _git(folder: Path, *command: str) -> str | None:
     try:
         done = subprocess.run(
@@ -96,11 +73,3 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
-
-
-def device_name(device: torch.device) -> str:
-    """Kind of device and the processor's name."""
-    if device.type == "cuda":
-        return f"{device} ({torch.cuda.get_device_name(device)})"
-    read: Callable[[], str] = platform.processor
-    return f"{device} ({read() or platform.machine()})"

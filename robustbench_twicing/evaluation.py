@@ -14,7 +14,7 @@ from .classifier import Classifier
 from .conditions import Condition, sweep_groups
 from .cost import CostMeter
 from .data import Dataset
-from .environment import is_out_of_memory
+from .device import is_out_of_memory
 from .errors import BrokenAttackError, UserError
 from .first_look import first_look
 from .halving import in_pieces_that_fit

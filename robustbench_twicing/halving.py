@@ -7,7 +7,7 @@ from typing import TypeVar
 import torch
 
 from .batches import LoadedBatch
-from .environment import is_out_of_memory
+from .device import is_out_of_memory
 from .errors import UserError
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ import torch
 from .checkpoints import Choice, weights_sha256
 from .checkpoints.giving import Given, give_weights
 from .classifier import Classifier, ModelRecord
-from .environment import choose_device
+from .device import choose_device
 from .errors import UserError
 from .kernels import Kernels, choose_kernels, known_memory_format, use_onednn
 from .models import ModelSpec, build_model, resolve_model

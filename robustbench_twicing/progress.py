@@ -27,7 +27,3 @@ Report = Callable[[Step], None]
 
 def silent(step: Step) -> None:
     """Report to nobody."""
-
-
-BACKWARD_COST = 2.0
-"""A backward pass in forward passes, for estimates; with respect to the input only it is 1 to 2."""

@@ -19,7 +19,8 @@ from .conditions import AttackFunction, Condition, from_functions
 from .data import Dataset, open_dataset
 from .data.crop_cache import cache_crops
 from .description import make_manifest
-from .environment import choose_device, describe_environment
+from .device import choose_device
+from .environment import describe_environment
 from .evaluation import Subject, evaluate_part
 from .gradient import eval_mode
 from .making import Maker

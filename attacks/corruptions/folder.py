@@ -14,8 +14,7 @@ from robustbench_twicing.data.remembered import remember
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.imagenet_c import SEVERITIES, SIDE, cells
 from robustbench_twicing.records.atomic import write_atomically
-from robustbench_twicing.records.presence import is_there
-from robustbench_twicing.records.settings import is_free
+from robustbench_twicing.records.presence import is_free, is_there
 from robustbench_twicing.workers import WorkerPool
 
 from .generated import GeneratedImages

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from robustbench_twicing.efficiency import COLUMNS
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.regular_files import check_regular
 
@@ -23,6 +22,8 @@ SHOWN = {
     "peak_mib": Column("peak MiB", digits=1, best="lowest"),
 }
 """Columns of the file, and what they are called here."""
+COLUMNS = ("label", *SHOWN, "batch_size", "threads", "device")
+"""Of the file, in order."""
 LARGEST_FILE = 10_000_000
 """Bytes; a model is one line."""
 TOGETHER = ["device", "threads", "batch_size"]

@@ -42,8 +42,8 @@ def run(
     out: Annotated[Path | None, typer.Option(help="CSV file to write.")] = None,
 ) -> None:
     """Measure all models in alternation in one process, print the table, write the file."""
+    from ..device import choose_device
     from ..efficiency import measure_efficiency
-    from ..environment import choose_device
     from .console import Console
     from .options import EvalOptions
     from .request import load_models, set_threads
@@ -107,7 +107,4 @@ def _write(found: "Sequence[Efficiency]", out: Path) -> None:
 
     from reports.csv_text import save_csv
 
-    from ..efficiency import COLUMNS
-
-    table = pd.DataFrame([each.row() for each in found], columns=list(COLUMNS))
-    save_csv(table, out)
+    save_csv(pd.DataFrame([each.row() for each in found]), out)

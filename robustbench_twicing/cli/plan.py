@@ -37,7 +37,7 @@ class Speed(NamedTuple):
 def run(options: EvalOptions) -> None:
     """Print passes and estimated time per model and condition, and how they were estimated."""
     from ..checking import check_request
-    from ..environment import choose_device
+    from ..device import choose_device
     from .console import Console
     from .request import make_request
 

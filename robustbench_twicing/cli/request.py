@@ -71,7 +71,7 @@ def make_run_options(options: EvalOptions) -> "Options":
     Raises:
         UserError: a bad batch size, shard, device or policy.
     """
-    from ..environment import choose_device
+    from ..device import choose_device
     from ..runner import Options
     from ..shares import Share
 
@@ -113,7 +113,7 @@ def load_models(options: EvalOptions) -> "dict[str, Classifier]":
         UserError: a checkpoint that is missing or does not fit, labels that do not match.
     """
     from ..checkpoints import Choice
-    from ..environment import choose_device
+    from ..device import choose_device
     from ..kernels import choose_kernels
     from ..loading import load_model
     from ..user_code import is_user_code

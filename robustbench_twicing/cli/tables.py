@@ -139,10 +139,6 @@ def make_sheets(runs: "Runs", table: "pd.DataFrame", options: TableOptions) -> "
     return made
 
 
-def _names(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
 def make_efficiency_sheets(paths: Sequence[Path], options: TableOptions) -> "list[Sheet]":
     """The tables of the command efficiency.
 

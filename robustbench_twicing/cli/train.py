@@ -39,7 +39,7 @@ def run(
 ) -> None:
     """Train, showing rate and time left, and say how to evaluate the result."""
     from ..data import open_dataset
-    from ..environment import choose_device
+    from ..device import choose_device
     from ..training import choose_recipe, train
     from ..training.progress import Lines
     from .console import Console

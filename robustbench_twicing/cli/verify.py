@@ -57,7 +57,7 @@ def run(options: EvalOptions) -> int:
 
     from ..batches import to_tensor
     from ..budgets import parse_budgets
-    from ..environment import choose_device
+    from ..device import choose_device
     from .console import Console
     from .request import make_request
 

@@ -56,13 +56,8 @@ class Listing:
     empty: tuple[str, ...]
 
     @property
-    def documents(self) -> tuple[Skipped, ...]:
-        """Texts and archives beside the class folders (README.txt); no images went missing."""
-        return tuple(item for item in self.others if _is_document(item.id))
-
-    @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """The other files that are left out."""
+        """The other files, without texts and archives beside the class folders (README.txt)."""
         return tuple(item for item in self.others if not _is_document(item.id))
 
 

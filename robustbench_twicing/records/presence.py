@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ..errors import UserError
+from .atomic import is_left_over
 
 Value = TypeVar("Value")
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
@@ -32,3 +33,13 @@ def asked(path: Path, question: Callable[[], Value]) -> Value | None:
         if error.errno in _ABSENT:
             return None
         raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def is_free(path: Path) -> bool:
+    """Whether nothing is there yet, or nothing but what killed writers left.
+
+    Raises:
+        UserError: the folder cannot be looked into.
+    """
+    entries = asked(path, lambda: list(path.iterdir()) if path.is_dir() else [path])
+    return not is_there(path) or all(map(is_left_over, entries or []))

@@ -5,23 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from ..text_files import read_json
-from .atomic import is_left_over
-from .presence import asked, is_there
+from .presence import asked
 
 SETTINGS = "run.json"
 """Name of the file; the folder that has it is a run folder."""
 PARTS, SESSIONS = "parts", "sessions"
 """Folders beside it."""
-
-
-def is_free(path: Path) -> bool:
-    """Whether nothing is there yet, or nothing but what killed writers left.
-
-    Raises:
-        UserError: the folder cannot be looked into.
-    """
-    entries = asked(path, lambda: list(path.iterdir()) if path.is_dir() else [path])
-    return not is_there(path) or all(map(is_left_over, entries or []))
 
 
 def read_settings(path: Path) -> Any:

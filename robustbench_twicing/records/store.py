@@ -18,10 +18,10 @@ from ..errors import UserError
 from .atomic import write_atomically, write_once
 from .manifest import Evaluation, Manifest, first_difference
 from .ownership import Ownership
-from .presence import is_there
+from .presence import is_free, is_there
 from .reading import META, META_HASH, DamagedPartError, Parts, Records, digest, read_part
 from .schema import RECORD_SCHEMA, SCHEMA_VERSION
-from .settings import PARTS, SESSIONS, SETTINGS, comparable, is_free, read_settings
+from .settings import PARTS, SESSIONS, SETTINGS, comparable, read_settings
 
 
 @dataclass(frozen=True)

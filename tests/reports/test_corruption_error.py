@@ -76,7 +76,7 @@ def test_alexnet_is_its_own_unit() -> None:
     ):
         assert score.percent == pytest.approx(100)
         assert score.baseline == "AlexNet (torchvision)"
-        assert not score.incomplete
+        assert not score.missing
 
 
 def test_case_h15(shared: Path, tmp_path: Path) -> None:
@@ -149,11 +149,10 @@ def test_an_incomplete_set_has_no_mean(gone: list[tuple[str, int]]) -> None:
         del model[cell]
     for score in (mean_ce(model), relative_mce(model, 0.2), mean_error(model)):
         assert score.percent is None
-        assert score.incomplete
         assert list(score.missing) == gone
-    assert not extra_mean_ce(model).incomplete
-    assert corruption_error(model, "frost").incomplete
-    assert not corruption_error(model, "fog").incomplete
+    assert not extra_mean_ce(model).missing
+    assert corruption_error(model, "frost").missing
+    assert not corruption_error(model, "fog").missing
 
 
 def test_nothing_at_all_is_incomplete_too() -> None:

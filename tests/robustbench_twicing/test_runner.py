@@ -16,9 +16,9 @@ from attacks import ATTACKS, pgd
 from robustbench_twicing import evaluate
 from robustbench_twicing.batches import pixels_hash
 from robustbench_twicing.classifier import Classifier, ModelRecord
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions import BACKWARD_COST, clean
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.progress import BACKWARD_COST, Step
+from robustbench_twicing.progress import Step
 from robustbench_twicing.records import Status
 from robustbench_twicing.runner import Options, evaluate_models, units
 from robustbench_twicing.scoring import score

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from reports.tables.efficiency import efficiency_beside_published, efficiency_tables
+from reports.tables.efficiency import COLUMNS, efficiency_beside_published, efficiency_tables
 from reports.tables.marks import mark
-from robustbench_twicing.efficiency import COLUMNS
 from robustbench_twicing.errors import UserError
 
 ROWS = (
