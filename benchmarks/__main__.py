@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.machine import describe
 from benchmarks.table import Table
 from benchmarks.timing import set_up
-from robustbench_twicing.records.atomic import write_atomically
+from robustbench_twicing.files.atomic import write_atomically
 
 BENCHMARKS = (
     *("pgd_time", "sweep_time", "spsa_time"),

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from robustbench_twicing.records.atomic import write_atomically
+from robustbench_twicing.files.atomic import write_atomically
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """With these a cell begins that spreadsheets take for a formula, wherever its text came from."""

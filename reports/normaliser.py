@@ -4,9 +4,9 @@ import csv
 from pathlib import Path
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.text import read_text
 from robustbench_twicing.imagenet_c import GROUPS, cells
 from robustbench_twicing.records import RunFolder
-from robustbench_twicing.text_files import read_text
 
 from .corruption_error import Baseline
 from .corruption_rows import corruption_errors, corruption_rows

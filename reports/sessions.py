@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.text_files import read_json
+from robustbench_twicing.files.text import read_json
 
 VERSIONS, MACHINES = "mixed-versions", "mixed-machines"
 """Flags of the numbers of a run on which unlike processes worked."""

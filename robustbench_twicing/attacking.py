@@ -13,7 +13,7 @@ from .conditions import Condition, Sweep
 from .cost import CostMeter
 from .device import is_out_of_memory
 from .errors import ModelChangedError
-from .lines import one_line
+from .files.printable import one_line
 from .making import place_of
 from .rows import Outcome
 from .scoring import Scores, linf, score

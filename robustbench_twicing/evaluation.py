@@ -16,9 +16,9 @@ from .cost import CostMeter
 from .data import Dataset
 from .device import is_out_of_memory
 from .errors import BrokenAttackError, UserError
+from .files.printable import one_line
 from .first_look import first_look
 from .halving import in_pieces_that_fit
-from .lines import one_line
 from .making import place_of
 from .precision import full_fp32
 from .progress import Report, Step

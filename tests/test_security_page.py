@@ -3,10 +3,13 @@
 import re
 from pathlib import Path
 
-from robustbench_twicing import lines, numpy_files, regular_files, text_files
 from robustbench_twicing.checkpoints import finding, identify, safetensors_files, torch_pickle
 from robustbench_twicing.data import class_list, decoding, scanning
 from robustbench_twicing.data.fashion_mnist import idx
+from robustbench_twicing.files import arrays as numpy_files
+from robustbench_twicing.files import printable as lines
+from robustbench_twicing.files import regular as regular_files
+from robustbench_twicing.files import text as text_files
 from robustbench_twicing.records import reading, shape
 from robustbench_twicing.suites import reading as suites
 

@@ -12,9 +12,8 @@ from PIL import Image
 from robustbench_twicing.data import Dataset
 from robustbench_twicing.data.remembered import remember
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.atomic import is_free, is_there, write_atomically
 from robustbench_twicing.imagenet_c import SEVERITIES, SIDE, cells
-from robustbench_twicing.records.atomic import write_atomically
-from robustbench_twicing.records.presence import is_free, is_there
 from robustbench_twicing.workers import WorkerPool
 
 from .generated import GeneratedImages

@@ -8,7 +8,7 @@ import pandas as pd
 from jinja2 import PackageLoader
 from markupsafe import Markup
 
-from robustbench_twicing.records.atomic import write_atomically
+from robustbench_twicing.files.atomic import write_atomically
 
 from ..corruption_error import Baseline
 from ..merging import Runs

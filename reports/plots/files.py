@@ -5,7 +5,7 @@ from io import BytesIO
 from itertools import tee
 from pathlib import Path
 
-from robustbench_twicing.records.atomic import write_atomically
+from robustbench_twicing.files.atomic import write_atomically
 
 from ..file_names import told_apart
 from .lettering import styled

@@ -9,7 +9,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup, escape
 
-from robustbench_twicing.lines import printable
+from robustbench_twicing.files.printable import printable
 
 from ..wrapping import pieces
 from .sheet import Sheet, column_runs

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from robustbench_twicing.lines import unbroken
+from robustbench_twicing.files.printable import unbroken
 
 from ..wrapping import wrapped
 from .layout import Piece, arrange, slots_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from robustbench_twicing.lines import unbroken
+from robustbench_twicing.files.printable import unbroken
 
 from ..csv_text import csv_text
 from .sheet import ABOUT, Sheet

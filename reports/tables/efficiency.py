@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.regular_files import check_regular
+from robustbench_twicing.files.regular import check_regular
 
 from ..published import Published, published_numbers
 from .sheet import ABOUT, Column, Sheet

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from robustbench_twicing.records.atomic import write_atomically
+from robustbench_twicing.files.atomic import write_atomically
 
 from ..file_names import told_apart
 from .as_html import as_html

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from pandas.api.types import is_numeric_dtype
 from rich.cells import cell_len
 
-from robustbench_twicing.lines import unbroken
+from robustbench_twicing.files.printable import unbroken
 
 from ..wrapping import longest_piece
 from .sheet import Sheet

@@ -9,7 +9,7 @@ import typer
 
 from .. import __version__
 from ..errors import UserError
-from ..lines import one_line
+from ..files.printable import one_line
 from . import (
     attacks,
     compare,

@@ -10,7 +10,7 @@ from rich.console import Console as RichConsole
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from ..lines import printable_lines
+from ..files.printable import printable_lines
 
 
 class Console(RichConsole):

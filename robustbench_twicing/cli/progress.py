@@ -14,7 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from ..lines import printable
+from ..files.printable import printable
 from ..progress import Report, Step, silent
 from ..team import Team
 from .console import Console

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args
 
 from ..errors import UserError
-from ..lines import one_line
+from ..files.printable import one_line
 from .conditions import suite_data
 from .corruptions import shortfalls
 from .data_sets import find_sources

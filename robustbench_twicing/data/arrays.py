@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ..errors import UserError
-from ..numpy_files import Archive, ArrayFile, is_archive, open_archive
+from ..files.arrays import Archive, ArrayFile, is_archive, open_archive
 from ..preprocessing import Preprocessing
 from .class_list import MOST_CLASSES, OwnClasses
 from .dataset import Dataset, Pixels

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
-from ..text_files import read_text
+from ..files.text import read_text
 from .imagenet import WNID
 from .scanning import name_some
 

@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image, ImageFile
 
 from ..errors import UnreadableError, UserError
-from ..regular_files import check_regular
+from ..files.regular import check_regular
 
 FORMATS = ("JPEG", "PNG", "BMP", "PPM", "TIFF", "WEBP", "GIF", "MPO")
 """What may be decoded. Others (EPS among them, for which Pillow runs a program) are refused."""

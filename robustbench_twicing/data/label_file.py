@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import UserError
-from ..text_files import read_text
+from ..files.text import read_text
 from .class_list import OwnClasses
 from .imagenet import WNID, wnid_to_index
 

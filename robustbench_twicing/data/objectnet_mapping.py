@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import UserError
-from ..text_files import read_json, read_text
+from ..files.text import read_json, read_text
 from .imagenet import NUM_CLASSES
 from .scanning import name_some
 

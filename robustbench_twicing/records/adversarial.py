@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from ..numpy_files import open_archive
-from .atomic import write_atomically
+from ..files.arrays import open_archive
+from ..files.atomic import write_atomically
 from .store import folder_name
 
 Pixels = NDArray[np.float32]

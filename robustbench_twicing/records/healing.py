@@ -6,8 +6,8 @@ from pathlib import Path
 from secrets import token_hex
 
 from ..errors import UserError
+from ..files.atomic import is_there
 from .manifest import Evaluation
-from .presence import is_there
 from .reading import DamagedPartError
 from .store import RunFolder
 

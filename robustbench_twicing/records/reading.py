@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ..cost import Cost
 from ..errors import UserError
-from ..regular_files import check_regular
+from ..files.regular import check_regular
 from .schema import RECORD_SCHEMA, check_version
 
 META = b"robustbench_twicing"

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ..text_files import read_json
-from .presence import asked
+from ..files.atomic import asked
+from ..files.text import read_json
 
 SETTINGS = "run.json"
 """Name of the file; the folder that has it is a run folder."""

@@ -15,10 +15,9 @@ import pyarrow.parquet as pq
 
 from ..cost import Cost
 from ..errors import UserError
-from .atomic import write_atomically, write_once
+from ..files.atomic import is_free, is_there, write_atomically, write_once
 from .manifest import Evaluation, Manifest, first_difference
 from .ownership import Ownership
-from .presence import is_free, is_there
 from .reading import META, META_HASH, DamagedPartError, Parts, Records, digest, read_part
 from .schema import RECORD_SCHEMA, SCHEMA_VERSION
 from .settings import PARTS, SESSIONS, SETTINGS, comparable, read_settings

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from ..data.known_sets import KNOWN_SETS
 from ..errors import UserError
+from ..files.text import read_text
 from ..imagenet_c import GROUPS, SEVERITIES
-from ..text_files import read_text
 from .items import ProtocolName, Suite, SuiteItem
 
 LARGEST_FILE = 100_000

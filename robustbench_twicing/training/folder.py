@@ -10,9 +10,9 @@ import torch
 
 from ..checkpoints import read_checkpoint
 from ..errors import UserError
-from ..records.atomic import is_left_over, write_atomically
+from ..files.atomic import is_left_over, write_atomically
+from ..files.text import read_json
 from ..records.manifest import first_difference
-from ..text_files import read_json
 from .form import plain
 
 SETTINGS, LOG, STATE, WEIGHTS = "train.json", "log.jsonl", "last.pth", "model.safetensors"

@@ -21,7 +21,7 @@ from ..checkpoints.safetensors_files import read_metadata, read_safetensors
 from ..data import open_dataset
 from ..data.fashion_mnist import CUT, TRAIN
 from ..errors import UserError
-from ..records.atomic import write_atomically
+from ..files.atomic import write_atomically
 from ..training import choose_recipe, train
 from ..training.folder import LOG, WEIGHTS
 from ..training.progress import Lines

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.lines import one_line
+from robustbench_twicing.files.printable import one_line
 
 SECONDS = 10
 """Of computing, for one file."""

@@ -13,8 +13,8 @@ from attacks import fgsm
 from robustbench_twicing import evaluate
 from robustbench_twicing.cli import main
 from robustbench_twicing.errors import ModelChangedError, UserError
+from robustbench_twicing.files.atomic import write_atomically, write_once
 from robustbench_twicing.records import RunFolder
-from robustbench_twicing.records.atomic import write_atomically, write_once
 from tests.tiny import convnet, noise, table
 
 MODEL = """import torch

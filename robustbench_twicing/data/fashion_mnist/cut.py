@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import UserError
-from ...records.atomic import write_atomically
+from ...files.atomic import write_atomically
 from ...seeds import derive_seed
 from .idx import NUM_CLASSES, read_split
 from .opening import CUT_FILE

@@ -3,7 +3,7 @@
 import stat
 from pathlib import Path
 
-from .errors import UserError
+from ..errors import UserError
 
 
 def check_regular(path: Path, largest: int | None = None) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robustbench_twicing.lines import LONGEST, one_line, printable
+from robustbench_twicing.files.printable import LONGEST, one_line, printable
 
 
 @pytest.mark.parametrize(

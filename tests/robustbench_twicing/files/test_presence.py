@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.atomic import is_there
 from robustbench_twicing.records import RunFolder, store
-from robustbench_twicing.records.presence import is_there
 from tests.robustbench_twicing.records.test_store import evaluation, manifest, part
 
 LONG = "x" * 300

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from robustbench_twicing.records.atomic import write_atomically
+from robustbench_twicing.files.atomic import write_atomically
 
 
 def test_the_name_appears_with_its_content(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_content_is_on_disk_before_the_name_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, events = tmp_path / "a.txt", []
-    from robustbench_twicing.records import atomic
+    from robustbench_twicing.files import atomic
 
     monkeypatch.setattr(
         atomic, "_fsync", lambda each: events.append((each == tmp_path, path.exists()))

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import UnreadableError, UserError
-from .regular_files import check_regular
+from ..errors import UnreadableError, UserError
+from .regular import check_regular
 
 LARGEST_GROWTH = 100
 """Times its size that an archive may unpack to; photographs hardly shrink, drawings tenfold."""

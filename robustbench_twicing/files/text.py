@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .errors import UserError
-from .regular_files import check_regular
+from ..errors import UserError
+from .regular import check_regular
 
 LARGEST_TEXT = 256 * 2**20
 """Bytes; the labels of all 1.3 million training images of ImageNet are a third of this."""

@@ -13,10 +13,10 @@ from robustbench_twicing.data.class_list import read_classes
 from robustbench_twicing.data.decoding import read_header, read_rgb
 from robustbench_twicing.data.label_file import read_label_file
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.text import read_json, read_text
 from robustbench_twicing.records.adversarial import read_kept
 from robustbench_twicing.records.reading import read_part
 from robustbench_twicing.suites import load_suite
-from robustbench_twicing.text_files import read_json, read_text
 
 READERS: dict[str, Callable[[Path], object]] = {
     "a.txt": read_text,

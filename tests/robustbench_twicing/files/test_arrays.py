@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from robustbench_twicing.errors import UnreadableError, UserError
-from robustbench_twicing.numpy_files import ArrayFile, is_archive, open_archive
+from robustbench_twicing.files.arrays import ArrayFile, is_archive, open_archive
 
 HEADERS = {
     "unfinished": b"{'descr': '|u1', 'fortran_order': False, 'shape': (5,",

@@ -1,0 +1,8 @@
+"""All that touches the disk safely; a room without a word about images or models.
+
+- `text`: texts and JSON of bounded size.
+- `arrays`: NumPy files of bounded size, without pickles.
+- `regular`: no pipes, no devices.
+- `atomic`: files that are there in full or not at all; whether something is there.
+- `printable`: text that cannot steer a terminal.
+"""
