@@ -19,7 +19,7 @@ from benchmarks.table import Table, show
 from benchmarks.timing import measured
 from robustbench_twicing.data import Dataset, open_dataset
 from robustbench_twicing.data.crop_cache import cache_crops
-from robustbench_twicing.preprocessing import Preprocessing
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.timing import median_ratio
 
 PREPROCESSING = Preprocessing(crop=224, resize=256)

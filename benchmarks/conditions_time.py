@@ -26,8 +26,8 @@ from robustbench_twicing import load_model
 from robustbench_twicing.classifier import Classifier
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.data import Dataset, open_dataset
-from robustbench_twicing.data.limit import limit_dataset
-from robustbench_twicing.making import Maker, Wanted
+from robustbench_twicing.data.image_maker import Maker, Wanted
+from robustbench_twicing.data.opening import limit_dataset
 from robustbench_twicing.runner import Options, evaluate_models
 from robustbench_twicing.tasks import make_task
 

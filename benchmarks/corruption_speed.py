@@ -22,7 +22,7 @@ from attacks.corruptions import CORRUPTIONS, corrupt, image_rng
 from attacks.corruptions.pixels import Pixels
 from benchmarks.table import Table, show
 from benchmarks.timing import arguments, measured
-from robustbench_twicing.preprocessing import Preprocessing
+from robustbench_twicing.data.preprocessing import Preprocessing
 
 NEEDED = "imagecorruptions-imaug opencv-python-headless scikit-image numba"
 Corrupt = Callable[..., object]

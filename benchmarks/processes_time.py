@@ -27,7 +27,7 @@ from benchmarks.timing import arguments
 from robustbench_twicing import load_model
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.data import open_dataset
-from robustbench_twicing.data.limit import limit_dataset
+from robustbench_twicing.data.opening import limit_dataset
 from robustbench_twicing.runner import Options, evaluate_models
 from robustbench_twicing.shares import Share
 from robustbench_twicing.tasks import make_task

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
-from robustbench_twicing.imagenet_c import PREFIX
+from robustbench_twicing.data.imagenet_c import PREFIX
 
 from .corruption_console import print_corruptions
 from .corruption_error import Baseline

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
-from robustbench_twicing.imagenet_c import EXTRA, SEVERITIES
+from robustbench_twicing.data.imagenet_c import EXTRA, SEVERITIES
 
 from .corruption_error import KIND
 from .corruption_rows import corruption_rows

@@ -12,8 +12,8 @@ from importlib.resources import files
 from statistics import fmean
 from types import MappingProxyType
 
+from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES, SIDE, Cell, cells
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import EXTRA, MAIN, SEVERITIES, SIDE, Cell, cells
 
 __all__ = [
     "EXTRA",

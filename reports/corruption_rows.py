@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from robustbench_twicing.imagenet_c import PREFIX
+from robustbench_twicing.data.imagenet_c import PREFIX
 
 ATTACK = PREFIX
 """In the ``attack`` column; the condition is ``imagenet-c/CORRUPTION/SEVERITY``."""

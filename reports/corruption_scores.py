@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from robustbench_twicing.conditions import CLEAN
+from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SIDE
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import EXTRA, MAIN, SIDE
 
 from .corruption_error import (
     CLASSES,

@@ -3,9 +3,9 @@
 import csv
 from pathlib import Path
 
+from robustbench_twicing.data.imagenet_c import GROUPS, cells
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.text import read_text
-from robustbench_twicing.imagenet_c import GROUPS, cells
 from robustbench_twicing.records import RunFolder
 
 from .corruption_error import Baseline

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from robustbench_twicing.imagenet_c import OFFICIAL
+from robustbench_twicing.data.imagenet_c import OFFICIAL
 
 from .corruption_rows import ATTACK
 from .intervals import Interval, wilson

@@ -11,7 +11,7 @@ import pandas as pd
 from robustbench_twicing.conditions import CLEAN, READOUT
 from robustbench_twicing.cost import Cost
 from robustbench_twicing.data.imagenet import NUM_CLASSES
-from robustbench_twicing.imagenet_c import OFFICIAL, PREFIX, SIDE
+from robustbench_twicing.data.imagenet_c import OFFICIAL, PREFIX, SIDE
 from robustbench_twicing.records import Evaluation, RunFolder, Status
 
 from .copied_images import copied_images

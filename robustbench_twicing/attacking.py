@@ -11,10 +11,10 @@ from .attack_batch import AttackBatch
 from .classifier import std_of
 from .conditions import Condition, Sweep
 from .cost import CostMeter
+from .data.image_maker import place_of
 from .device import is_out_of_memory
 from .errors import ModelChangedError
 from .files.printable import one_line
-from .making import place_of
 from .rows import Outcome
 from .scoring import Scores, linf, score
 from .threat import check_adversarial

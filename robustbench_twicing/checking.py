@@ -7,12 +7,12 @@ import torch
 
 from .classifier import Classifier
 from .conditions import Condition
+from .data.image_maker import place_of
 from .data.imagenet import NUM_CLASSES
 from .device import is_out_of_memory
 from .errors import UserError
 from .gradient import eval_mode
 from .halving import no_room
-from .making import place_of
 from .tasks import Task
 
 

@@ -9,12 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .data.imagenet import NUM_CLASSES
-from .data.label_space import LabelSpace
+from .data.imagenet import NUM_CLASSES, LabelSpace
+from .data.preprocessing import Preprocessing
 from .errors import UserError
 from .label_layers import Select, label_layer
 from .precision import in_short_format
-from .preprocessing import Preprocessing
 
 
 class Normalize(nn.Module):

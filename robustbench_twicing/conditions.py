@@ -10,10 +10,10 @@ from torch import Tensor
 
 from .attack_batch import AttackBatch
 from .budgets import format_budget, parse_budget
+from .data.image_maker import ImageSource
 from .data.imagenet import ClassList
+from .data.imagenet_c import is_imagenet_c
 from .errors import UserError
-from .image_source import ImageSource
-from .imagenet_c import is_imagenet_c
 from .protocols import PROTOCOLS
 from .threat import PIXEL, ThreatModel
 

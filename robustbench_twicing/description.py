@@ -6,7 +6,7 @@ from typing import Any
 
 from .classifier import Classifier
 from .conditions import Condition
-from .data.sizes import typical_side
+from .data.summary import typical_side
 from .readouts import count_images
 from .records import Evaluation, Manifest
 from .tasks import Task

@@ -9,17 +9,17 @@ import torch
 
 from .attack_batch import AttackBatch
 from .attacking import outcomes
-from .batches import LoadedBatch, LoadedPart, to_tensor
 from .classifier import Classifier
 from .conditions import Condition, sweep_groups
 from .cost import CostMeter
 from .data import Dataset
+from .data.image_maker import place_of
+from .data.loader import LoadedBatch, LoadedPart, to_tensor
 from .device import is_out_of_memory
 from .errors import BrokenAttackError, UserError
 from .files.printable import one_line
 from .first_look import first_look
 from .halving import in_pieces_that_fit
-from .making import place_of
 from .precision import full_fp32
 from .progress import Report, Step
 from .readouts import is_counted, kept_logits, read_out

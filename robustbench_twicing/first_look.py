@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from .batches import to_tensor
+from .data.loader import to_tensor
 from .gradient import input_gradient
 
 RANDOM, RANDOM_GRADIENT = "not-deterministic", "gradient-not-deterministic"

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import torch
 
-from .batches import LoadedBatch
+from .data.loader import LoadedBatch
 from .device import is_out_of_memory
 from .errors import UserError
 

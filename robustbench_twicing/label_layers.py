@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from .data.imagenet import NUM_CLASSES
-from .data.label_space import LabelSpace
+from .data.imagenet import NUM_CLASSES, LabelSpace
 
 
 class Select(nn.Module):

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import torch
 
-from .batches import load_batches, to_tensor
 from .checkpoints import Candidate
 from .data import Dataset
+from .data.image_maker import Maker
+from .data.loader import load_batches, to_tensor
 from .loading import load_model
-from .making import Maker
 from .models import resolve_model
 
 

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from .batches import LoadedBatch, pixels_hash
 from .conditions import Condition
 from .data import BadImageError, Dataset
+from .data.loader import LoadedBatch, pixels_hash
 from .errors import MissingImageError
 from .records import Status
 from .scoring import Scores

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from .batches import pixels_hash
 from .data import BadImageError, Dataset
+from .data.loader import pixels_hash
+from .data.preprocessing import Preprocessing
 from .errors import UserError
-from .preprocessing import Preprocessing
 from .records import Evaluation, RunFolder
 
 PARTS = 8

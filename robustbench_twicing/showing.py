@@ -5,9 +5,9 @@ from typing import Any
 
 import torch
 
-from .batches import LoadedBatch, pixels_hash, to_tensor
 from .classifier import Classifier
 from .conditions import Condition
+from .data.loader import LoadedBatch, pixels_hash, to_tensor
 from .errors import BrokenAttackError
 from .rows import Outcome, Rows, scored
 from .scoring import score

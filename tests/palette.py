@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from robustbench_twicing.classifier import Classifier, ModelRecord
 from robustbench_twicing.data import subset_indices, wnids
 from robustbench_twicing.data.imagenet import Subset
-from robustbench_twicing.preprocessing import Preprocessing
+from robustbench_twicing.data.preprocessing import Preprocessing
 
 SIDE = 8
 PREPROCESSING = Preprocessing(crop=SIDE, resize=SIDE, mean=(0.5,) * 3, std=(0.25,) * 3)

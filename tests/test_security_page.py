@@ -4,8 +4,9 @@ import re
 from pathlib import Path
 
 from robustbench_twicing.checkpoints import finding, identify, safetensors_files, torch_pickle
-from robustbench_twicing.data import class_list, decoding, scanning
+from robustbench_twicing.data import decoding
 from robustbench_twicing.data.fashion_mnist import idx
+from robustbench_twicing.data.folders import class_list, scanning
 from robustbench_twicing.files import arrays as numpy_files
 from robustbench_twicing.files import printable as lines
 from robustbench_twicing.files import regular as regular_files

@@ -20,7 +20,7 @@ from reports import results
 from robustbench_twicing.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions import Condition, clean
 from robustbench_twicing.data import BadImageError, Dataset
-from robustbench_twicing.preprocessing import Preprocessing
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from robustbench_twicing.runner import Options, Run, evaluate_models
 from robustbench_twicing.tasks import make_task

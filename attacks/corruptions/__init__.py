@@ -1,6 +1,6 @@
 """ImageNet-C on numpy, scipy and Pillow: 19 corruptions at five severities, seeded per image."""
 
-from robustbench_twicing.imagenet_c import EXTRA, MAIN, SEVERITIES
+from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES
 
 from .condition import corruption_condition
 from .frost_textures import frost_textures

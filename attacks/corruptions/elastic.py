@@ -7,7 +7,7 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy import fft
 
-from robustbench_twicing.imagenet_c import SIDE
+from robustbench_twicing.data.imagenet_c import SIDE
 
 from .pixels import Pixels, to_bytes
 from .severity import Levels, at

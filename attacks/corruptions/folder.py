@@ -10,11 +10,11 @@ from pathlib import Path, PurePosixPath
 from PIL import Image
 
 from robustbench_twicing.data import Dataset
+from robustbench_twicing.data.imagenet_c import SEVERITIES, SIDE, cells
 from robustbench_twicing.data.remembered import remember
+from robustbench_twicing.data.worker_pool import WorkerPool
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.atomic import is_free, is_there, write_atomically
-from robustbench_twicing.imagenet_c import SEVERITIES, SIDE, cells
-from robustbench_twicing.workers import WorkerPool
 
 from .generated import GeneratedImages
 from .layout import RECORD, class_and_stem, read_record

@@ -6,9 +6,9 @@ from typing import Any
 from PIL import Image
 
 from robustbench_twicing.data import Dataset
+from robustbench_twicing.data.imagenet_c import SEVERITIES, SIDE
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import SEVERITIES, SIDE
-from robustbench_twicing.preprocessing import Preprocessing
 
 from .digital import store_as_jpeg
 from .frost_textures import frost_textures

@@ -4,10 +4,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from robustbench_twicing.data import Dataset, wnids
+from robustbench_twicing.data.imagenet_c import CATEGORIES, SIDE
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.atomic import is_there
 from robustbench_twicing.files.text import read_json
-from robustbench_twicing.imagenet_c import CATEGORIES, SIDE
 
 RECORD = "corrupted.json"
 """In a folder written by this suite: what it was made of. The official folders have none."""

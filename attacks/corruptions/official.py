@@ -9,10 +9,10 @@ from typing import Any
 
 from robustbench_twicing.data import BadImageError, Dataset
 from robustbench_twicing.data.decoding import read_rgb
-from robustbench_twicing.data.scanning import IMAGE_ENDINGS
+from robustbench_twicing.data.folders.scanning import IMAGE_ENDINGS
+from robustbench_twicing.data.imagenet_c import OFFICIAL, SIDE, Cell
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import MissingImageError, UnreadableError, UserError
-from robustbench_twicing.imagenet_c import OFFICIAL, SIDE, Cell
-from robustbench_twicing.preprocessing import Preprocessing
 
 from .generated import source_name
 from .layout import class_and_stem, find_folder, read_record

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robustbench_twicing.data.imagenet_c import SIDE
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import SIDE
 
 Pixels = NDArray[np.uint8]
 """An image (H, W, 3) in RGB, or grey (H, W)."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from robustbench_twicing.data.imagenet_c import SEVERITIES
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import SEVERITIES
 
 Levels = Mapping[str, tuple[float, ...]]
 """Constant's name to its five values, severity 1 first."""

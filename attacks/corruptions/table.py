@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.random import RandomState
 
+from robustbench_twicing.data.imagenet_c import CATEGORIES
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import CATEGORIES
 from robustbench_twicing.registry import Registry
 
 from . import blur, colour, digital, elastic, glass, noise, spatter, weather

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from robustbench_twicing.data.imagenet_c import EXTRA, MAIN
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import EXTRA, MAIN
 
 from ..corruption_error import Baseline
 from ..corruption_rows import corruption_rows

@@ -6,7 +6,7 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from robustbench_twicing.imagenet_c import EXTRA, MAIN, SEVERITIES
+from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES
 
 from ..corruption_error import KIND
 from ..corruption_rows import corruption_rows

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 from matplotlib.figure import Figure
 
-from robustbench_twicing.imagenet_c import EXTRA, MAIN
+from robustbench_twicing.data.imagenet_c import EXTRA, MAIN
 
 from ..corruption_error import Baseline
 from ..corruption_rows import corruption_rows

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..data.imagenet_c import is_imagenet_c
 from ..errors import UserError
-from ..imagenet_c import is_imagenet_c
 from .corruptions import corrupted_conditions, named_item, with_corruptions
 from .options import EvalOptions
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..imagenet_c import SIDE, parse_corruptions, parse_severities
+from ..data.imagenet_c import SIDE, parse_corruptions, parse_severities
 from .corruptions import parse_jpeg
 from .run_folders import check_out
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..data.imagenet_c import SIDE, cells, parse_corruptions, parse_id, parse_severities
 from ..errors import UserError
-from ..imagenet_c import SIDE, cells, parse_corruptions, parse_id, parse_severities
 from .options import EvalOptions
 
 MOST_NAMES = 6

@@ -9,7 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from ..data import Dataset
-    from ..data.survey import Survey
+    from ..data.summary import Survey
     from .console import Console
 
 MOST_LINES = 10
@@ -59,7 +59,7 @@ def data(
 def _survey(dataset: Dataset, full: bool) -> Survey:
     from rich.progress import Progress
 
-    from ..data.survey import survey
+    from ..data.summary import survey
     from .console import Console
 
     console = Console(stderr=True)
@@ -117,7 +117,7 @@ def _per_class(dataset: Dataset) -> str:
 
 def _classes(dataset: Dataset, counts: dict[int, int], number: int) -> str:
     """The classes with that many images: the first of them, and how many more."""
-    from ..data.scanning import name_some
+    from ..data.folders.scanning import name_some
 
     return name_some(
         [_class_name(dataset, label) for label in sorted(counts) if counts[label] == number], 1

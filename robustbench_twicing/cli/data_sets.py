@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..data.imagenet_c import PREFIX
 from ..errors import UserError
-from ..imagenet_c import PREFIX
 from .conditions import SuiteData
 from .options import EvalOptions
 
 if TYPE_CHECKING:
-    from ..data.known_sets import KnownSet
+    from ..data.known_sets.table import KnownSet
 
 NO_DATA = "no --data is given; name an image folder, an .npz file or samples:imagenet"
 
@@ -42,7 +42,7 @@ def find_sources(options: EvalOptions, suite: SuiteData) -> Sources:
     Raises:
         UserError: a data set that is missing, unknown, given twice or contradictory.
     """
-    from ..data.known_sets import IMAGENET
+    from ..data.known_sets.table import IMAGENET
 
     given = _given(options.data)
     if not options.data and options.data_root is None and suite.clean:
@@ -99,7 +99,7 @@ def _without(
     options: EvalOptions, suite: SuiteData, given: _Given, found: dict[str, Path]
 ) -> tuple[str, ...]:
     """Names of --without, each of which something asks for and nothing gives."""
-    from ..data.known_sets import IMAGENET, known_set
+    from ..data.known_sets.table import IMAGENET, known_set
 
     texts = (options.without or "").split(",")
     names = tuple(dict.fromkeys(known_set(text.strip()).name for text in texts if text.strip()))
@@ -134,7 +134,7 @@ def find_below(root: Path) -> dict[str, Path]:
     Raises:
         UserError: no such folder, or two folders for one data set.
     """
-    from ..data.known_sets import KNOWN_SETS, is_usual_folder
+    from ..data.known_sets.table import KNOWN_SETS, is_usual_folder
 
     try:
         folders = sorted(path for path in root.iterdir() if path.is_dir())
@@ -153,7 +153,7 @@ def find_below(root: Path) -> dict[str, Path]:
 
 def _one(known: "KnownSet", folders: Sequence[Path]) -> Path:
     """The one folder; of ImageNet-V2's variants the one that papers mean."""
-    from ..data.known_opening import V2_VARIANTS
+    from ..data.known_sets.opening import V2_VARIANTS
 
     usual = [path for path in folders if V2_VARIANTS[0] in path.name.lower().replace("_", "-")]
     if len(folders) > 1 and len(usual) == 1:
@@ -168,7 +168,7 @@ def _one(known: "KnownSet", folders: Sequence[Path]) -> Path:
 
 
 def _said(root: Path, found: dict[str, Path], used: set[str]) -> str:
-    from ..data.known_sets import KNOWN_SETS
+    from ..data.known_sets.table import KNOWN_SETS
 
     here = [
         f"{name} ({path.name}{'' if name in used else ', not used'})"

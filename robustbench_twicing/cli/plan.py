@@ -110,7 +110,7 @@ def _show(
 
 def measure_making(classifier: "Classifier", task: "Task", seed: int) -> dict[str, float]:
     """Seconds that one image of every condition takes to make, by its key; one that fails has 0."""
-    from ..making import Maker, Wanted
+    from ..data.image_maker import Maker, Wanted
 
     sourced = {each.key: each.images for each in task.conditions if each.images is not None}
     maker = Maker(task.data, classifier.preprocessing, list(sourced.values()), seed)

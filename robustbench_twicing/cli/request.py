@@ -205,7 +205,7 @@ def parse_normalize(text: str | None) -> "tuple[Any, Any] | None":
     Raises:
         UserError: not two triples.
     """
-    from ..preprocessing import IMAGENET_MEAN, IMAGENET_STD
+    from ..data.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 
     if text is None:
         return None

@@ -55,8 +55,8 @@ def run(options: EvalOptions) -> int:
 
     from attacks.verification import Setting, verify
 
-    from ..batches import to_tensor
     from ..budgets import parse_budgets
+    from ..data.loader import to_tensor
     from ..device import choose_device
     from .console import Console
     from .request import make_request

@@ -12,10 +12,10 @@ from PIL import Image
 
 from ..errors import UserError
 from ..files.arrays import Archive, ArrayFile, is_archive, open_archive
-from ..preprocessing import Preprocessing
-from .class_list import MOST_CLASSES, OwnClasses
 from .dataset import Dataset, Pixels
+from .folders.class_list import MOST_CLASSES, OwnClasses
 from .imagenet import NUM_CLASSES
+from .preprocessing import Preprocessing
 
 IMAGE_KEYS = ("images", "x", "x_test")
 LABEL_KEYS = ("labels", "y", "y_test")

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from ..preprocessing import Preprocessing
-from .label_space import LabelSpace
+from .imagenet import LabelSpace
+from .preprocessing import Preprocessing
 
 Pixels = NDArray[np.uint8]
 

@@ -4,11 +4,14 @@ Facts, vendored in ``wnids/*.txt`` (sorted, one a line); equal to timm's and to 
 evaluation code of RVT, FAN and easyrobust.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Literal
+from typing import Any, Literal
 
 NUM_CLASSES = 1000
 WNID = re.compile(r"n\d{8}")
@@ -36,3 +39,37 @@ def wnid_to_index() -> Mapping[str, int]:
 def subset_indices(which: ClassList) -> tuple[int, ...]:
     """The list's classes, of a subset its 200, as ascending indices into the 1000 logits."""
     return tuple(wnid_to_index()[wnid] for wnid in wnids(which))
+
+
+@dataclass(frozen=True)
+class LabelSpace:
+    """Labels of a data set that are not ImageNet-1k's 1000 classes themselves.
+
+    Attributes:
+        name: of the data set.
+        logits: for every label, the class indices 0 to 999 that stand for it.
+        others_count: whether the logits of no label stay as wrong answers (ObjectNet), or are left
+            out (ImageNet-A and -R).
+        convention: short mark that numbers over these labels carry, like ``200-way``.
+    """
+
+    name: str
+    logits: tuple[tuple[int, ...], ...]
+    others_count: bool
+    convention: str
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for the manifest; the hash is over ``logits`` as JSON."""
+        return {
+            "name": self.name,
+            "labels": len(self.logits),
+            "others_count": self.others_count,
+            "convention": self.convention,
+            "logits_sha256": hashlib.sha256(json.dumps(self.logits).encode()).hexdigest(),
+        }
+
+
+def subset_space(which: Subset) -> LabelSpace:
+    """ImageNet-A's or -R's 200 classes: label ``i`` is the i-th of them in sorted order."""
+    logits = tuple((index,) for index in subset_indices(which))
+    return LabelSpace(which, logits, others_count=False, convention=f"{len(logits)}-way")

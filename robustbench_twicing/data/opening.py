@@ -1,25 +1,27 @@
 """One door to all data: a folder, a known test set, an array file, Fashion-MNIST, or samples."""
 
 import os
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import UserError
-from ..imagenet_c import is_imagenet_c
+from ..seeds import derive_seed
 from .arrays import open_arrays
-from .class_folders import label_by_folder
-from .class_list import OwnClasses, read_classes
 from .dataset import Dataset
 from .fashion_mnist import CUT, is_fashion_mnist, open_fashion_mnist
-from .files import files_dataset
-from .known_contents import plain_remark
-from .known_opening import open_known
-from .known_sets import KnownSet, known_set
-from .label_file import read_label_file
-from .labels_to_images import label_by_file
+from .folders.class_folders import label_by_folder
+from .folders.class_list import OwnClasses, read_classes
+from .folders.image_files import files_dataset
+from .folders.label_file import read_label_file
+from .folders.labels_to_images import label_by_file
+from .folders.scanning import check_has_images, count, scan
+from .imagenet_c import is_imagenet_c
+from .known_sets.checks import plain_remark
+from .known_sets.opening import open_known
+from .known_sets.table import KnownSet, known_set
 from .samples import SAMPLES, open_samples
-from .scanning import check_has_images, count, scan
 
 ARRAY_ENDINGS = (".npz", ".npy")
 RIGHT_FORM = f"right are a folder of images, an array file (.npz, .npy), {SAMPLES} or {CUT}"
@@ -90,7 +92,6 @@ def open_dataset(
         dataset = _open(path, _absolute(labels) if labels is not None else None, own)
     if limit is None:
         return dataset
-    from .limit import limit_dataset  # seeds need torch, which opening alone does not
 
     return limit_dataset(dataset, limit, seed=seed)
 
@@ -156,3 +157,42 @@ def _absolute(path: StrPath) -> Path:
 def _unpack(path: Path) -> str:
     packed = path.suffix.lower() in (".tar", ".zip", ".gz", ".tgz", ".7z")
     return "; unpack the archive first" if packed else ""
+
+
+def limit_dataset(dataset: Dataset, size: int, *, seed: int = 0) -> Dataset:
+    """Keep ``size`` images, taken class by class in turn.
+
+    Classes are visited in a seeded order, round after round; within a class images come in a
+    seeded order of their ids. So a smaller limit is part of a larger one, and neither the order
+    of the files nor other images decide whether an image comes before its neighbour.
+
+    Args:
+        dataset: what to choose from.
+        size: how many images to keep, at least 1; all, unflagged, where there are no more.
+        seed: of the choice.
+
+    Returns:
+        The images in the order of ``dataset``, flagged ``limit-SIZE-of-ALL``.
+
+    Raises:
+        UserError: ``size`` is less than 1.
+    """
+    if size < 1:
+        raise UserError(f"--limit {size} leaves no image to evaluate; it must be 1 or more")
+    if size >= len(dataset):
+        return dataset
+    by_class: dict[int, list[int]] = defaultdict(list)
+    for index, label in enumerate(dataset.labels):
+        by_class[label].append(index)
+    ranked: list[tuple[int, int, int]] = []
+    for label, members in by_class.items():
+        turn = derive_seed(seed, "limit", "class", label)
+        members.sort(key=lambda index: derive_seed(seed, "limit", "image", dataset.ids[index]))
+        ranked.extend((round_, turn, index) for round_, index in enumerate(members))
+    kept = sorted(index for _, _, index in sorted(ranked)[:size])
+    classes = len({dataset.labels[index] for index in kept})
+    note = (
+        f"{size} of {len(dataset)} images were used, spread over {classes} "
+        f"of {len(by_class)} classes (seed {seed})"
+    )
+    return dataset.select(kept, flag=f"limit-{size}-of-{len(dataset)}", note=note)

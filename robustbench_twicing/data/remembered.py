@@ -7,8 +7,8 @@ from typing import Self
 
 from PIL import Image
 
-from ..preprocessing import Preprocessing
 from .dataset import Dataset, Images, Pixels
+from .preprocessing import Preprocessing
 
 
 @dataclass(frozen=True)

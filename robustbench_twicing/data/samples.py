@@ -6,9 +6,9 @@ from pathlib import Path
 
 from ..errors import UserError
 from .dataset import Dataset
-from .files import FileImages
+from .folders.image_files import FileImages
+from .folders.scanning import Found
 from .imagenet import NUM_CLASSES
-from .scanning import Found
 
 SAMPLES = "samples:imagenet"
 HOW_MANY = 20

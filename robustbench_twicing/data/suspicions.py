@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 
 from .dataset import Dataset
 from .fashion_mnist import is_fashion_mnist
-from .files import FileImages
-from .scanning import Found, count, name_some
-from .survey import Survey
+from .folders.image_files import FileImages
+from .folders.scanning import Found, count, name_some
+from .summary import Survey
 
 CORRUPTIONS = frozenset(
     {"gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise", "defocus_blur"}

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..preprocessing import Preprocessing
+from ..data.preprocessing import Preprocessing
 from .spec import ModelSpec
 
 DEIT = "https://arxiv.org/abs/2012.12877"

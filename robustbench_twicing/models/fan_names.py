@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from ..data.preprocessing import Preprocessing
 from ..errors import UserError
-from ..preprocessing import Preprocessing
 from .sizes import DEIT_ONLY
 from .spec import ModelSpec
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..preprocessing import Preprocessing
+from ..data.preprocessing import Preprocessing
 from .deit_names import DEIT, SOURCES
 from .fan_names import FAN
 from .spec import ModelSpec

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..preprocessing import Preprocessing
+from ..data.preprocessing import Preprocessing
 from .placement import format_placement
 
 

@@ -9,8 +9,8 @@ from timm.data.config import resolve_data_config
 from timm.models import get_pretrained_cfg
 from torch import nn
 
+from ..data.preprocessing import Preprocessing
 from ..errors import UserError
-from ..preprocessing import Preprocessing
 from .sizes import TimmSizes
 from .spec import ModelSpec
 

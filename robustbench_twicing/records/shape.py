@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from ..data.imagenet_c import SIDE
 from ..errors import UserError
-from ..imagenet_c import SIDE
 from ..protocols import PROTOCOLS
 
 MOST_PARTS = 1_000_000

@@ -13,9 +13,9 @@ from pydantic import (
 )
 
 from ..budgets import parse_budget
-from ..data.known_sets import known_set
+from ..data.imagenet_c import SEVERITIES, parse_corruptions
+from ..data.known_sets.table import known_set
 from ..errors import UserError
-from ..imagenet_c import SEVERITIES, parse_corruptions
 
 CLEAN = "clean"
 

@@ -14,8 +14,8 @@ from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
 from ..data import BadImageError, Dataset
+from ..data.preprocessing import Preprocessing
 from ..errors import UserError
-from ..preprocessing import Preprocessing
 from ..seeds import derive_seed
 from .recipe import Recipe
 

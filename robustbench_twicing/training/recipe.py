@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any, Self
 
+from ..data.preprocessing import INTERPOLATIONS
 from ..errors import UserError
 from ..models.checks import AttentionForm, check_attention
-from ..preprocessing import INTERPOLATIONS
 
 OPTIMIZERS = ("adamw", "muon")
 PRECISIONS = ("fp32", "bf16")

@@ -3,11 +3,11 @@
 import torch
 from torch import nn
 
-from ..batches import load_batches, to_tensor
 from ..classifier import Normalize
 from ..data import Dataset
-from ..making import Maker
-from ..preprocessing import Preprocessing
+from ..data.image_maker import Maker
+from ..data.loader import load_batches, to_tensor
+from ..data.preprocessing import Preprocessing
 
 BATCH_SIZE = 100
 

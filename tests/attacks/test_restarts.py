@@ -12,8 +12,8 @@ from attacks.restarts import worst_of
 from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions import clean
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.preprocessing import Preprocessing
 from tests.tiny import SIDE, Halfspace, greys, run, table
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from robustbench_twicing.data.fashion_mnist import open_fashion_mnist
 from robustbench_twicing.data.opening import open_dataset
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.preprocessing import Preprocessing
 
 from .archives import ZIPWISE
 from .bytewise import BYTEWISE

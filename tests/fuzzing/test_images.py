@@ -4,9 +4,9 @@ from pathlib import Path
 
 from robustbench_twicing.data.decoding import read_header, read_rgb
 from robustbench_twicing.data.opening import open_dataset
-from robustbench_twicing.data.survey import survey
+from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.data.summary import survey
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.preprocessing import Preprocessing
 
 from .bytewise import BYTEWISE
 from .pictures import bomb, good_images, header_number

@@ -22,8 +22,8 @@ from reports.corruption_error import (
     mean_error,
     relative_mce,
 )
+from robustbench_twicing.data.imagenet_c import cells
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import cells
 
 Errors = dict[tuple[str, int], float]
 

@@ -16,8 +16,8 @@ from reports import corruption_scores, read_normaliser, save_corruption_scores
 from reports.corruption_console import print_corruptions
 from reports.corruption_error import Baseline, alexnet
 from reports.corruption_scores import kind_of
+from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, cells
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import EXTRA, MAIN, cells
 
 Errors = Mapping[tuple[str, int], float]
 ALEXNET = alexnet()

@@ -14,10 +14,10 @@ import torch
 from attacks import ATTACKS
 from reports import COLUMNS, results, write_results
 from reports.intervals import wilson
-from robustbench_twicing.batches import to_tensor
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.cost import Cost
 from robustbench_twicing.data import Skipped
+from robustbench_twicing.data.loader import to_tensor
 from robustbench_twicing.records import Part, RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from robustbench_twicing.runner import Options, Run, evaluate_models

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing import load_model
-from robustbench_twicing.batches import to_tensor
 from robustbench_twicing.classifier import Classifier
+from robustbench_twicing.data.loader import to_tensor
 from robustbench_twicing.efficiency import measure_efficiency
 from robustbench_twicing.gradient import input_gradient
 from robustbench_twicing.precision import full_fp32

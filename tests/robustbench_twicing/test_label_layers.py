@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from robustbench_twicing.classifier import Classifier, ModelRecord
 from robustbench_twicing.data import subset_indices
-from robustbench_twicing.data.imagenet import SUBSETS, Subset
-from robustbench_twicing.data.label_space import LabelSpace, subset_space
+from robustbench_twicing.data.imagenet import SUBSETS, LabelSpace, Subset, subset_space
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.label_layers import BestFirst, Select, label_layer
 from robustbench_twicing.scoring import score

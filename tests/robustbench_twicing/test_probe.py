@@ -5,8 +5,8 @@ from pathlib import Path
 import torch
 
 from robustbench_twicing import load_model
-from robustbench_twicing.batches import to_tensor
 from robustbench_twicing.data import open_dataset, subset_indices, wnids
+from robustbench_twicing.data.loader import to_tensor
 from robustbench_twicing.probe import probe
 from tests.palette import picture
 

@@ -16,7 +16,7 @@ from robustbench_twicing import evaluate, load_model
 from robustbench_twicing.classifier import Classifier
 from robustbench_twicing.cli import main
 from robustbench_twicing.data import open_dataset
-from robustbench_twicing.preprocessing import IMAGENET_MEAN, IMAGENET_STD
+from robustbench_twicing.data.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.runner import Run
 from tests.tiny import text

@@ -21,7 +21,7 @@ from reports import results, write_results
 from reports.sessions import read_sessions
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.data import Dataset
-from robustbench_twicing.data.limit import limit_dataset
+from robustbench_twicing.data.opening import limit_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.runner import Run

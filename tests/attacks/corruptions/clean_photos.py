@@ -9,7 +9,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from robustbench_twicing.classifier import Classifier, ModelRecord
-from robustbench_twicing.preprocessing import Preprocessing
+from robustbench_twicing.data.preprocessing import Preprocessing
 
 WNIDS = ("n01440764", "n01443537")
 """Classes 0 and 1."""

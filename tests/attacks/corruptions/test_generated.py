@@ -12,8 +12,8 @@ from attacks.corruptions import GeneratedImages, corrupt, image_rng
 from attacks.corruptions.generated import clean_crop
 from attacks.corruptions.pixels import Pixels
 from robustbench_twicing.data import Dataset, open_dataset
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.preprocessing import Preprocessing
 from tests.attacks.corruptions.clean_photos import photographs
 
 MODEL = Preprocessing(crop=224, resize=248)

@@ -14,9 +14,9 @@ from reports import results
 from robustbench_twicing import evaluate
 from robustbench_twicing.classifier import Classifier, ModelRecord
 from robustbench_twicing.data import BadImageError, Dataset, open_dataset
+from robustbench_twicing.data.imagenet_c import Cell
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import MissingImageError, UnreadableError, UserError
-from robustbench_twicing.imagenet_c import Cell
-from robustbench_twicing.preprocessing import Preprocessing
 from tests.attacks.corruptions.clean_photos import WNIDS, photographs, read
 from tests.tiny import ConvNet
 

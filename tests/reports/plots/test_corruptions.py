@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from reports.corruption_error import Baseline, alexnet
 from reports.plots import corruption_bars, corruption_map
+from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import EXTRA, MAIN, SEVERITIES
 from tests.reports.plots.rows import joined, row, table
 
 Cells = Mapping[tuple[str, int], int | None]

@@ -8,7 +8,7 @@ import pytest
 
 from reports.plots import pictures, save_pictures
 from reports.plots.corruption_bars import MOST_BARS
-from robustbench_twicing.imagenet_c import MAIN, SEVERITIES
+from robustbench_twicing.data.imagenet_c import MAIN, SEVERITIES
 from tests.reports.plots.rows import joined, row, sweep, table
 
 RIGHT = {"0": 150, "1": 60, "4": 10}

@@ -12,8 +12,8 @@ from PIL import Image
 from attacks.corruptions import frost_textures
 from robustbench_twicing.cli import main
 from robustbench_twicing.data import wnids
+from robustbench_twicing.data.imagenet_c import EXTRA, MAIN
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import EXTRA, MAIN
 from tests.robustbench_twicing.cli.conftest import Site
 
 OVERALL = ("mCE", "relative mCE", "mean corruption error", "mean corruption accuracy")

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from robustbench_twicing.data import open_dataset
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.preprocessing import Preprocessing
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (5, 12, 16, 3), dtype=np.uint8)
 SQUARE = np.ascontiguousarray(IMAGES[:, :, :12])

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from robustbench_twicing.data import BadImageError, open_dataset, subset_indices
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.preprocessing import Preprocessing
 
 Build = Callable[[str], tuple[Path, dict[str, Any]]]
 DEIT = Preprocessing(224, 256)

@@ -15,12 +15,11 @@ from PIL import Image
 
 from robustbench_twicing import evaluate
 from robustbench_twicing.data import Dataset, open_dataset
-from robustbench_twicing.data import crop_store as stores
-from robustbench_twicing.data.crop_cache import CachedFiles, cache_crops
-from robustbench_twicing.data.crop_store import CropStore, Stamp
-from robustbench_twicing.data.files import FileImages
+from robustbench_twicing.data import crop_cache as stores
+from robustbench_twicing.data.crop_cache import CachedFiles, CropStore, Stamp, cache_crops
+from robustbench_twicing.data.folders.image_files import FileImages
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.preprocessing import Preprocessing
 from tests.tiny import convnet, noise, text
 
 LARGE = Preprocessing(crop=40, resize=48)

@@ -171,7 +171,7 @@ def test_a_file_that_is_no_gzip_archive_is_refused(tmp_path: Path) -> None:
 
 
 def test_fashion_mnist_is_not_suspected_of_being_tiny_imagenet() -> None:
-    from robustbench_twicing.data.survey import survey
+    from robustbench_twicing.data.summary import survey
     from robustbench_twicing.data.suspicions import suspicions
 
     data = open_dataset("fashion-mnist:test1000")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from robustbench_twicing.data import Dataset, Pixels, open_dataset
-from robustbench_twicing.data.limit import limit_dataset
+from robustbench_twicing.data.opening import limit_dataset
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.preprocessing import Preprocessing
 from tests.robustbench_twicing.data.conftest import Tree
 
 

@@ -15,8 +15,8 @@ import pytest
 
 from robustbench_twicing.data import Skipped, open_dataset
 from robustbench_twicing.data import samples as samples_module
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.preprocessing import Preprocessing
 from tests.robustbench_twicing.data.conftest import Tree
 
 SMALL = Preprocessing(4, 6)

@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from robustbench_twicing.data import open_dataset
-from robustbench_twicing.data.sizes import SAMPLE, typical_side
+from robustbench_twicing.data.summary import SAMPLE, typical_side
 from tests.tiny import MemoryImages, dataset, noise
 
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from robustbench_twicing.data import open_dataset
-from robustbench_twicing.data.survey import survey
+from robustbench_twicing.data.summary import survey
 from robustbench_twicing.errors import UserError
 
 

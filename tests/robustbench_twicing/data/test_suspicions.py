@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from robustbench_twicing.data import open_dataset
-from robustbench_twicing.data.survey import survey
+from robustbench_twicing.data.summary import survey
 from robustbench_twicing.data.suspicions import suspicions
 
 SOUND = ["n01440764/ILSVRC2012_val_1.JPEG", "n01443537/ILSVRC2012_val_2.JPEG"]

@@ -2,10 +2,10 @@
 
 import pytest
 
+from robustbench_twicing.data.preprocessing import IMAGENET_MEAN, IMAGENET_STD, Preprocessing
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.models import MODELS, ModelSpec, list_models, resolve_model
 from robustbench_twicing.models.sizes import read_sizes
-from robustbench_twicing.preprocessing import IMAGENET_MEAN, IMAGENET_STD, Preprocessing
 
 
 @pytest.mark.parametrize("name", list_models())

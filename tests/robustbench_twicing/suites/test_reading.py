@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from attacks import ATTACKS
+from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.imagenet_c import EXTRA, MAIN, SEVERITIES
 from robustbench_twicing.suites import list_suites, load_suite
 from robustbench_twicing.suites.reading import parse_suite
 

@@ -14,7 +14,7 @@ import robustbench_twicing.training.session as session
 from robustbench_twicing import load_model
 from robustbench_twicing.checkpoints.reading import read_checkpoint
 from robustbench_twicing.data import Dataset
-from robustbench_twicing.data.label_space import LabelSpace
+from robustbench_twicing.data.imagenet import LabelSpace
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.training import RECIPES, Recipe, train
 from robustbench_twicing.training.progress import Progress

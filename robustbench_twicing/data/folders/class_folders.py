@@ -1,0 +1,212 @@
+"""Labels from the names of folders: wnids, numbers 0..999, or a list of one's own classes.
+
+A folder's name decides, never its position among the others: a partial download would shift
+positions, and sorted as text 10 comes before 2.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ...errors import UserError
+from ..imagenet import NUM_CLASSES, WNID, wnid_to_index
+from .class_list import OwnClasses
+from .scanning import Found, Listing, count, name_some
+
+_NUMBER = re.compile(r"[0-9]+")
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Images with labels, and what is to be said of how they were found."""
+
+    images: tuple[Found, ...]
+    labels: tuple[int, ...]
+    num_classes: int | None
+    labelling: str
+    notes: tuple[str, ...] = ()
+
+
+def label_by_folder(listing: Listing, classes: OwnClasses | None = None) -> Labelled:
+    """Give every image the class of the nearest folder above it that names one.
+
+    Raises:
+        UserError: no class folders, images outside of them, unknown names, or one class in two
+            places.
+    """
+    if classes is not None:
+        return _by_own_classes(listing, classes)
+    if has_wnid_folders(listing):
+        return label_by_wnid(listing)
+    if has_numbered_folders(listing):
+        labelled = label_by_number(listing)
+        if set(labelled.labels) == set(range(200)):
+            raise UserError(
+                f"{listing.root}: 200 folders numbered 0 to 199 look like positions within a "
+                "subset (ImageNet-A, -R, Tiny ImageNet), not ImageNet-1k classes; name them by "
+                "wnid, or give --classes FILE.json mapping each folder to its class index"
+            )
+        return labelled
+    raise UserError(_no_class_folders(listing))
+
+
+def has_wnid_folders(listing: Listing) -> bool:
+    """Whether a folder with images is named by a wnid, the root among them."""
+    return any(WNID.fullmatch(name) for name in {*_folder_names(listing), listing.root.name})
+
+
+def has_numbered_folders(listing: Listing) -> bool:
+    """Whether a folder with images is named by a number."""
+    return any(_NUMBER.fullmatch(name) for name in _folder_names(listing))
+
+
+def _folder_names(listing: Listing) -> set[str]:
+    return {part for image in listing.images for part in image.id.split("/")[:-1]}
+
+
+def label_by_wnid(listing: Listing) -> Labelled:
+    """Labels are class indices 0 to 999 of the folders' wnids.
+
+    Raises:
+        UserError: images outside of such folders, wnids that are not ImageNet-1k's, or one class
+            in two places.
+    """
+    places = _places(listing, lambda name: WNID.fullmatch(name) is not None, root_counts=True)
+    index = wnid_to_index()
+    unknown = sorted(name for name in places.folders if name not in index)
+    if unknown:
+        raise UserError(
+            f"{listing.root}: {count(len(unknown), 'folder')} named by wnids that are not among "
+            f"ImageNet-1k's 1000 ({name_some(unknown)}); "
+            "take them away, or give --classes FILE with your own class list"
+        )
+    labels = tuple(index[name] for name in places.names)
+    return _labelled(listing, labels, NUM_CLASSES, "folders named by wnid", [])
+
+
+def label_by_number(listing: Listing) -> Labelled:
+    """Labels are the folders' numbers, read as numbers: sorted as text, 10 would come before 2.
+
+    Raises:
+        UserError: images outside of such folders, numbers that are not 0 to 999, or one class in
+            two places.
+    """
+    places = _places(listing, lambda name: _NUMBER.fullmatch(name) is not None)
+    numbers = {int(name): name for name in places.folders}
+    if len(numbers) < len(places.folders):
+        twice = sorted(name for name in places.folders if numbers[int(name)] != name)
+        raise UserError(
+            f"{listing.root}: folders {twice[0]} and {numbers[int(twice[0])]} are one number; "
+            "numbered folders are 0 to 999, each once"
+        )
+    check_range(set(numbers), str(listing.root), "folders")
+    labels = tuple(int(name) for name in places.names)
+    notes = ["folders are numbered: their numbers were taken as ImageNet-1k class indices"]
+    return _labelled(listing, labels, NUM_CLASSES, "folders named by class index", notes)
+
+
+def _by_own_classes(listing: Listing, classes: OwnClasses) -> Labelled:
+    places = _places(listing, lambda name: name in classes.indices, wanted=classes.source)
+    labels = tuple(classes.indices[name] for name in places.names)
+    notes = [f"classes are those of {classes.source}"]
+    return _labelled(
+        listing, labels, classes.num_classes, f"folders named in {classes.source}", notes
+    )
+
+
+def _labelled(
+    listing: Listing,
+    labels: tuple[int, ...],
+    num_classes: int | None,
+    labelling: str,
+    notes: list[str],
+) -> Labelled:
+    if listing.empty:
+        notes.append(
+            f"{count(len(listing.empty), 'folder')} without images: {name_some(listing.empty)}"
+        )
+    return Labelled(listing.images, labels, num_classes, labelling, tuple(notes))
+
+
+class _Places(NamedTuple):
+    """Class name of every image, and the folder in which each name was found."""
+
+    names: tuple[str, ...]
+    folders: Mapping[str, str]
+
+
+def _places(
+    listing: Listing,
+    is_class: Callable[[str], bool],
+    *,
+    root_counts: bool = False,
+    wanted: str = "",
+) -> _Places:
+    names: list[str] = []
+    folders: dict[str, str] = {}
+    outside: list[str] = []
+    for image in listing.images:
+        parts = image.id.split("/")[:-1]
+        depth = next((d for d in range(len(parts), 0, -1) if is_class(parts[d - 1])), 0)
+        if depth == 0 and not (root_counts and is_class(listing.root.name)):
+            outside.append(image.id)
+            continue
+        name = parts[depth - 1] if depth else listing.root.name
+        folder = "/".join(parts[:depth])
+        if folders.setdefault(name, folder) != folder:
+            raise UserError(
+                f"{listing.root}: class {name} is found in two places, {folders[name] or '.'} and "
+                f"{folder}; point at the one folder whose images you mean"
+            )
+        names.append(name)
+    if outside:
+        raise UserError(_outside(listing, outside, wanted))
+    return _Places(tuple(names), folders)
+
+
+def _outside(listing: Listing, outside: list[str], wanted: str) -> str:
+    where = f"folders that {wanted} names" if wanted else "class folders"
+    return (
+        f"{listing.root}: {len(outside)} of {count(len(listing.images), 'image')} lie outside of "
+        f"{where} ({name_some(outside)}), so their class is unknown; "
+        f"sort them into class folders, take them away{' or add the class' if wanted else ''}"
+    )
+
+
+def check_range(indices: set[int], where: str, what: str) -> None:
+    """Refuse class indices outside 0..999.
+
+    Raises:
+        UserError: with a hint where they seem to count from 1.
+    """
+    highest, lowest = max(indices), min(indices)
+    if highest == NUM_CLASSES and lowest > 0:
+        raise UserError(
+            f"{where}: {what} are numbered {lowest} to {highest}, as if counted from 1; "
+            "class indices are 0 to 999 in the sorted order of wnids (ILSVRC's own ids 1 to 1000 "
+            "have another order: use wnids)"
+        )
+    if highest >= NUM_CLASSES or lowest < 0:
+        wrong = highest if highest >= NUM_CLASSES else lowest
+        raise UserError(
+            f"{where}: {what} have the class index {wrong}; ImageNet-1k's are 0 to 999, "
+            "other label spaces need --classes FILE"
+        )
+
+
+def _no_class_folders(listing: Listing) -> str:
+    folders = sorted({image.id.rpartition("/")[0] for image in listing.images})
+    images = count(len(listing.images), "image")
+    if len(folders) == 1:
+        where = f" in {folders[0]}/" if folders[0] else ""
+        return (
+            f"{listing.root} is a flat folder: {images}{where} and no class folders, so the "
+            "classes are unknown; give --labels FILE (CSV with file,wnid), or sort the images "
+            "into folders named by wnid (n01440764)"
+        )
+    named = name_some([folder or "." for folder in folders])
+    return (
+        f"{listing.root}: the folders with images ({named}) are named neither by wnid (n01440764) "
+        "nor by class index; give --classes FILE, a text file with one folder name a line"
+    )

@@ -1,0 +1,166 @@
+"""Walk a folder: images, what is skipped, what is beside the point; in an order of our own."""
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import UserError
+from ..dataset import Skipped
+
+IMAGE_ENDINGS = frozenset(
+    {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"}
+)
+"""Those of torchvision's ImageFolder; upper and lower case are one."""
+DEEPEST = 50
+"""Folders inside folders."""
+MOST_LINKS = 20
+"""Ways by which one folder is reached; links to links multiply."""
+ADVICE = "point at the folder of the images"
+_Place = tuple[int, int]
+"""Device and inode."""
+_BESIDE_THE_POINT = frozenset({"__MACOSX", "Thumbs.db", "desktop.ini"})
+
+
+_DOCUMENTS = frozenset(
+    {".txt", ".md", ".csv", ".tsv", ".json", ".xml", ".yaml", ".yml", ".html", ".pdf", ".py"}
+    | {".sh", ".log", ".npy", ".npz", ".mat", ".zip", ".tar", ".gz", ".tgz", ".db"}
+)
+
+
+class Found(NamedTuple):
+    """An image file: posix path relative to the root, where it is, size in bytes."""
+
+    id: str
+    path: Path
+    size: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What lies below a folder; hidden files and folders are left out.
+
+    Attributes:
+        root: the folder, as given.
+        images: files with an image's ending, sorted by id.
+        others: files that cannot be images, with the reason.
+        empty: folders without any image below them, relative to the root.
+    """
+
+    root: Path
+    images: tuple[Found, ...]
+    others: tuple[Skipped, ...]
+    empty: tuple[str, ...]
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """The other files, without texts and archives beside the class folders (README.txt)."""
+        return tuple(item for item in self.others if not _is_document(item.id))
+
+
+def scan(root: Path) -> Listing:
+    """List everything below ``root``, following links.
+
+    Raises:
+        UserError: a folder cannot be read.
+    """
+    images: list[Found] = []
+    others: list[Skipped] = []
+    folders: set[str] = set()
+    for relative, entry in _walk(root, "", (), Counter()):
+        if entry is None:
+            folders.add(relative)
+        elif isinstance(entry, str):
+            others.append(Skipped(relative, entry))
+        else:
+            images.append(Found(relative, root / relative, entry))
+    for image in images:
+        parents = image.id.split("/")[:-1]
+        folders.difference_update("/".join(parents[: depth + 1]) for depth in range(len(parents)))
+    return Listing(root, tuple(sorted(images)), tuple(sorted(others)), tuple(sorted(folders)))
+
+
+def check_has_images(listing: Listing) -> None:
+    """Refuse a folder without images.
+
+    Raises:
+        UserError: naming what was seen instead.
+    """
+    if not listing.images:
+        others = name_some(item.id for item in listing.others)
+        seen = f"; seen: {others}" if listing.others else ""
+        endings = ", ".join(sorted(IMAGE_ENDINGS))
+        raise UserError(f"{listing.root} holds no images ({endings}){seen}")
+
+
+def name_some(names: Iterable[str], most: int = 3) -> str:
+    """``a, b, c and 4 more``."""
+    every = list(names)
+    rest = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + rest
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """``1 image``, ``2 images``."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def _walk(
+    root: Path, relative: str, above: tuple[_Place, ...], visits: Counter[_Place]
+) -> Iterator[tuple[str, int | str | None]]:
+    """Yield (path, byte size of an image | reason to leave a file out | None for a folder)."""
+    try:
+        here = (root / relative).stat()
+        entries = list(os.scandir(root / relative))
+    except OSError as error:
+        raise UserError(f"{root / relative} cannot be read: {error.strerror}") from error
+    if (here.st_dev, here.st_ino) in above:
+        yield relative, "a link to one of the folders it lies in"
+        return
+    visits[here.st_dev, here.st_ino] += 1
+    _check_end(root / relative, len(above), visits[here.st_dev, here.st_ino])
+    if relative:
+        yield relative, None
+    for entry in entries:
+        if entry.name.startswith(".") or entry.name in _BESIDE_THE_POINT:
+            continue
+        name = f"{relative}/{entry.name}" if relative else entry.name
+        if entry.is_dir():
+            yield from _walk(root, name, (*above, (here.st_dev, here.st_ino)), visits)
+        else:
+            yield _printable(name), _file(entry)
+
+
+def _check_end(folder: Path, depth: int, visits: int) -> None:
+    """Refuse folders that seem to have no end."""
+    if depth > DEEPEST:
+        raise UserError(f"{folder} is more than {DEEPEST} folders deep; {ADVICE}")
+    if visits > MOST_LINKS:
+        raise UserError(f"{folder} is reached by more than {MOST_LINKS} links; {ADVICE}")
+
+
+def _file(entry: os.DirEntry[str]) -> int | str:
+    ending = Path(entry.name).suffix
+    if ending.lower() not in IMAGE_ENDINGS:
+        return f"not an image by its ending ({ending})" if ending else "a name without an ending"
+    if _printable(entry.name) != entry.name:
+        return "its name is not valid UTF-8"
+    try:
+        facts = entry.stat()
+    except FileNotFoundError:
+        return "a link to a file that is not there"
+    except OSError as error:
+        raise UserError(f"{entry.path} cannot be read: {error.strerror}") from error
+    return facts.st_size if stat.S_ISREG(facts.st_mode) else "not a regular file"
+
+
+def _is_document(name: str) -> bool:
+    return "/" not in name and Path(name).suffix.lower() in _DOCUMENTS
+
+
+def _printable(name: str) -> str:
+    """The name with bytes that are not UTF-8 written as escapes."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

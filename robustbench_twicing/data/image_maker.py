@@ -1,0 +1,130 @@
+"""Make the images of a batch: the clean crops, or what a condition shows in their place."""
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from ..errors import MissingImageError, UnreadableError, UserError
+from .dataset import Dataset, Pixels
+from .decoding import BadImageError
+from .preprocessing import Preprocessing
+from .remembered import remember
+
+
+class ImageSource(Protocol):
+    """Gives, for every clean image, the image that a condition shows in its place.
+
+    Sources are plain values: they are sent to worker processes.
+    """
+
+    def pixels(
+        self, data: Dataset, index: int, preprocessing: Preprocessing, *, seed: int
+    ) -> Pixels:
+        """The counterpart of image ``index`` of ``data``, uint8 (crop, crop, 3).
+
+        It depends on these arguments alone, never on what was asked for before.
+
+        Args:
+            data: the clean images.
+            index: position in ``data``.
+            preprocessing: of the model that will see the image.
+            seed: the run's base seed.
+
+        Raises:
+            MissingImageError: there is no counterpart.
+            BadImageError: a file that cannot be decoded.
+            UnreadableError: a file, or the folder of all, that was there and is not any more.
+        """
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values for the manifest; ``source`` is what results.csv says in that column."""
+        ...
+
+
+class FailedImageError(Exception):
+    """A source could not make an image: a corruption that failed, or that lacks its assets."""
+
+
+Made = Pixels | BadImageError | MissingImageError | FailedImageError
+"""An image, or why there is none."""
+
+
+class Wanted(NamedTuple):
+    """Some images of one kind.
+
+    Attributes:
+        source: position among the sources; None for the clean crops.
+        indices: positions in the data set.
+    """
+
+    source: int | None
+    indices: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Maker:
+    """All that is needed to make any image of an evaluation; a plain value.
+
+    Attributes:
+        data: the clean images.
+        preprocessing: of the model.
+        sources: of the conditions that show other images.
+        seed: the run's base seed.
+        keep: how many clean images stay decoded for the sources.
+    """
+
+    data: Dataset
+    preprocessing: Preprocessing
+    sources: Sequence[ImageSource] = ()
+    seed: int = 0
+    keep: int = 32
+
+    @cached_property
+    def _remembered(self) -> Dataset:
+        return remember(self.data, self.keep)
+
+    def make(self, wanted: Wanted) -> list[Made]:
+        """The images, in order."""
+        if wanted.source is None:
+            return [self._clean(index) for index in wanted.indices]
+        source = self.sources[wanted.source]
+        return [self._sourced(source, index) for index in wanted.indices]
+
+    def _clean(self, index: int) -> Made:
+        try:
+            return self.data.pixels(index, self.preprocessing)
+        except BadImageError as error:
+            return error
+
+    def _sourced(self, source: ImageSource, index: int) -> Made:
+        """A failure of the source, whatever it is, becomes an error row; it is never scored.
+
+        Files that the system does not hand out are no failure of the source; they end the run.
+        """
+        try:
+            return source.pixels(self._remembered, index, self.preprocessing, seed=self.seed)
+        except UnreadableError:
+            raise
+        except (BadImageError, MissingImageError) as error:
+            return error
+        except UserError as error:
+            return FailedImageError(str(error))
+        except MemoryError:
+            raise
+        except Exception as error:
+            return FailedImageError(f"{type(error).__name__}: {error}{place_of(error)}")
+
+
+def make(maker: Maker, wanted: Wanted) -> list[Made]:
+    """`Maker.make` as a function of a module, as worker processes need it."""
+    return maker.make(wanted)
+
+
+def place_of(error: BaseException) -> str:
+    """Where an exception was raised, for a reader who sees one line of it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

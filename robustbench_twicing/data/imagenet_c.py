@@ -1,0 +1,98 @@
+"""Names of ImageNet-C (arXiv 1903.12261): corruptions, severities, ids, and how they are typed."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from ..errors import UserError
+from ..registry import Registry
+
+PREFIX = "imagenet-c"
+SIDE = 224
+"""Pixels a side of the official files."""
+OFFICIAL = "official"
+"""What results.csv says in its column ``source`` of the authors' own files."""
+SEVERITIES = (1, 2, 3, 4, 5)
+CATEGORIES: Mapping[str, tuple[str, ...]] = {
+    "noise": ("gaussian_noise", "shot_noise", "impulse_noise"),
+    "blur": ("defocus_blur", "glass_blur", "motion_blur", "zoom_blur"),
+    "weather": ("snow", "frost", "fog", "brightness"),
+    "digital": ("contrast", "elastic_transform", "pixelate", "jpeg_compression"),
+    "extra": ("speckle_noise", "gaussian_blur", "spatter", "saturate"),
+}
+"""Corruptions by the archive that they come in."""
+EXTRA = CATEGORIES["extra"]
+"""The four hold-out corruptions, never part of mCE."""
+MAIN = tuple(name for key, names in CATEGORIES.items() if key != "extra" for name in names)
+"""The 15 corruptions of mCE."""
+GROUPS: Mapping[str, tuple[str, ...]] = {"main": MAIN, "extra": EXTRA, "all": (*MAIN, *EXTRA)}
+"""Words that stand for many corruptions."""
+
+
+class Cell(NamedTuple):
+    """One corruption at one severity, 1 to 5."""
+
+    corruption: str
+    severity: int
+
+    @property
+    def id(self) -> str:
+        """The condition's id: ``imagenet-c/fog/3``."""
+        return f"{PREFIX}/{self.corruption}/{self.severity}"
+
+
+def cells(corruptions: Iterable[str], severities: Iterable[int] = SEVERITIES) -> list[Cell]:
+    """Every severity of every corruption, corruption by corruption."""
+    chosen = tuple(severities)
+    return [Cell(name, severity) for name in corruptions for severity in chosen]
+
+
+def parse_corruptions(text: str) -> tuple[str, ...]:
+    """Names from a comma list, in which ``main``, ``extra`` and ``all`` stand for many.
+
+    Raises:
+        UserError: an unknown name; the message has near ones.
+    """
+    known: Registry[tuple[str, ...]] = Registry("corruption")
+    known.update(GROUPS)
+    known.update({name: (name,) for name in GROUPS["all"]})
+    found = [name for part in text.split(",") for name in known[part.strip()]]
+    return tuple(dict.fromkeys(found))
+
+
+def parse_severities(text: str) -> tuple[int, ...]:
+    """Severities from a list like ``3``, ``1,3,5`` or ``1-5``, without repeats.
+
+    Raises:
+        UserError: something else.
+    """
+    found: list[int] = []
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*([1-5])\s*(?:-\s*([1-5])\s*)?", part)
+        if not match or int(match[1]) > int(match[2] or match[1]):
+            raise UserError(f"severities {text!r} are not of 1 to 5, like 3, 1,3,5 or 1-5")
+        found += range(int(match[1]), int(match[2] or match[1]) + 1)
+    return tuple(dict.fromkeys(found))
+
+
+def is_imagenet_c(name: str) -> bool:
+    """Whether a name asks for corruptions: ``imagenet-c``, ``imagenet-c/fog``, ..."""
+    return name.partition("/")[0] == PREFIX
+
+
+def parse_id(name: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Corruptions and severities of ``imagenet-c/CORRUPTION[/SEVERITY]``.
+
+    Both parts are written as in `parse_corruptions` and `parse_severities`, but for the commas;
+    without a severity all five are meant.
+
+    Raises:
+        UserError: another form, or an unknown name.
+    """
+    prefix, *parts = name.split("/")
+    if prefix != PREFIX or not 1 <= len(parts) <= 2:
+        raise UserError(
+            f"{name!r} is not {PREFIX}/CORRUPTION/SEVERITY, like {Cell('fog', 3).id}; "
+            f"or {PREFIX}/main for all severities of the {len(MAIN)}"
+        )
+    return parse_corruptions(parts[0]), parse_severities(parts[1]) if parts[1:] else SEVERITIES

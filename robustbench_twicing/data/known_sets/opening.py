@@ -1,0 +1,93 @@
+"""Open a test set that the suite knows by name: labels, the rule of its score, remarks."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from ...errors import UserError
+from ..dataset import Dataset
+from ..folders.class_folders import (
+    Labelled,
+    has_numbered_folders,
+    has_wnid_folders,
+    label_by_number,
+    label_by_wnid,
+)
+from ..folders.image_files import files_dataset
+from ..folders.scanning import Listing, check_has_images, scan
+from ..imagenet import NUM_CLASSES, subset_space
+from .checks import check_fits, differences
+from .objectnet import open_objectnet
+from .table import IMAGENET, OBJECTNET, KnownSet, validation_folder
+
+V2_VARIANTS = ("matched-frequency", "threshold", "top-images")
+"""The three published ways of choosing ImageNet-V2's images, as its folders are called."""
+
+
+def open_known(known: KnownSet, path: Path) -> Dataset:
+    """Open a folder as the set that it is said to be.
+
+    Raises:
+        UserError: nothing there, labels that cannot be trusted, or the images of another set.
+    """
+    if not path.is_dir():
+        raise UserError(f"{known.name} should be at {path}, which is not a folder")
+    if known.name == OBJECTNET:
+        return open_objectnet(known, path)
+    root = validation_folder(path) if known.name == IMAGENET else path
+    listing = scan(root)
+    check_has_images(listing)
+    labelled = _labelled(known, listing)
+    check_fits(known, root, labelled)
+    notes = (*labelled.notes, *differences(known, listing, labelled))
+    facts = {"name": known.name, "clean_id": known.name if known.shifted else "clean"}
+    dataset = files_dataset(listing, labelled, notes=notes, **facts)
+    if known.subset is not None:
+        return _over_its_classes(dataset, known)
+    return _with_variant(dataset, root) if known.folders == "number" else dataset
+
+
+def _labelled(known: KnownSet, listing: Listing) -> Labelled:
+    if has_wnid_folders(listing):
+        return label_by_wnid(listing)
+    if known.folders == "number" and has_numbered_folders(listing):
+        return label_by_number(listing)
+    wanted = "numbered 0 to 999" if known.folders == "number" else "named by wnid (n01440764)"
+    advice = "a folder's position among the others does not tell its class"
+    if "/" not in listing.images[0].id:
+        advice = "a flat folder is opened as plain --data DIR with --labels FILE"
+    raise UserError(
+        f"{listing.root}: {known.title}'s folders are {wanted}, and these are not "
+        f"({listing.images[0].id}); {advice}"
+    )
+
+
+def _over_its_classes(dataset: Dataset, known: KnownSet) -> Dataset:
+    """Labels become positions in the sorted 200, found through the wnid, whatever is missing."""
+    if known.subset is None:
+        raise ValueError(f"{known.name} has no classes of its own")
+    space = subset_space(known.subset)
+    position = {logits[0]: label for label, logits in enumerate(space.logits)}
+    note = (
+        f"scored over the {len(position)} classes of {known.title} alone, for attacks, too (the "
+        f"other {NUM_CLASSES - len(position)} logits are left out), as papers report it; "
+        f"{known.name}/1000-way is the same forward pass scored over all 1000"
+    )
+    return replace(
+        dataset,
+        labels=tuple(position[label] for label in dataset.labels),
+        num_classes=len(position),
+        space=space,
+        notes=(note, *dataset.notes),
+    )
+
+
+def _with_variant(dataset: Dataset, root: Path) -> Dataset:
+    """Which of the variants it is, as far as the folder's name tells."""
+    names = "/".join((root.name, *dataset.ids[:1])).lower().replace("_", "-")
+    variant = next((each for each in V2_VARIANTS if each in names), None)
+    if variant is None:
+        note = "its folder does not say which variant it is; papers mean matched-frequency"
+        return replace(dataset, notes=(*dataset.notes, note))
+    flags = () if variant == V2_VARIANTS[0] else (f"variant-{variant}",)
+    note = f"variant {variant}, by the folder's name"
+    return replace(dataset, notes=(*dataset.notes, note), flags=(*dataset.flags, *flags))
