@@ -3,9 +3,8 @@
 from fnmatch import fnmatchcase
 
 from ..registry import Registry
-from .deit_names import deit_specs
 from .fan_names import fan_specs
-from .fmnist_names import fmnist_specs
+from .names import deit_specs, fmnist_specs
 from .spec import ModelSpec
 
 MODELS: Registry[ModelSpec] = Registry("model")
