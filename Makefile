@@ -36,7 +36,7 @@ fault: $(STAMP)  ## kill an evaluation 40 times, a worker of torchrun, fill a di
 
 zoo: $(STAMP)  ## train the bundled models again, from the files in FASHION_MNIST; logs in runs/zoo
 	mkdir -p runs/zoo
-	$(BIN)/python -m robustbench_twicing.zoo.making $(FASHION_MNIST) --out runs/zoo --seeds 0,1,2 \
+	$(BIN)/python -m robustbench_twicing.training.zoo $(FASHION_MNIST) --out runs/zoo --seeds 0,1,2 \
 		--install 2>> runs/zoo/making.log
 
 zoo-seeds: $(STAMP)  ## what `make zoo` trained, compared over images and seeds: docs/zoo_seeds.md

@@ -27,10 +27,10 @@ from scipy.stats import bootstrap
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from robustbench_twicing.checkpoints.bundled import ZOO
 from robustbench_twicing.cli import main as run_command
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.runner import Run
-from robustbench_twicing.zoo import ZOO
 
 BASELINES = {"fmnist_fan_twicing": "fmnist_fan"}
 """Other than the first model of the run."""

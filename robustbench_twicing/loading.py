@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from .checkpoints import Choice, weights_sha256
-from .checkpoints.giving import Given, give_weights
+from .checkpoints.weights import Given, give_weights
 from .classifier import Classifier, ModelRecord
 from .data.preprocessing import RGB, Preprocessing
 from .device import choose_device

@@ -8,8 +8,8 @@ PACKAGES = ("robustbench_twicing", "attacks", "reports")
 NEEDED = (
     "robustbench_twicing/data/fashion_mnist/test1000.npz",
     "robustbench_twicing/data/fashion_mnist/LICENSE.txt",
-    "robustbench_twicing/zoo/fmnist_twicing_3-4.safetensors",
-    "robustbench_twicing/zoo/seeds.csv",
+    "robustbench_twicing/checkpoints/bundled/fmnist_twicing_3-4.safetensors",
+    "robustbench_twicing/checkpoints/bundled/seeds.csv",
 )
 
 

@@ -3,7 +3,10 @@
 import re
 from pathlib import Path
 
-from robustbench_twicing.checkpoints import finding, identify, safetensors_files, torch_pickle
+from robustbench_twicing.checkpoints import contents as finding
+from robustbench_twicing.checkpoints import reading as identify
+from robustbench_twicing.checkpoints import safetensors_files
+from robustbench_twicing.checkpoints.pickle import torch_pickle
 from robustbench_twicing.data import decoding
 from robustbench_twicing.data.fashion_mnist import idx
 from robustbench_twicing.data.folders import class_list, scanning

@@ -1,11 +1,10 @@
 """Checkpoints: reading files safely, finding the weights in them, loading them strictly."""
 
+from .candidates import SAME_KEYS, Candidate, recognise
+from .contents import Choice, Weights, both_kinds, find_weights
 from .declared import check_declared, declared_architectures, training_facts
-from .finding import Choice, Weights, both_kinds, find_weights
-from .hashing import file_sha256, weights_sha256
 from .reading import Checkpoint, expand_checkpoints, read_checkpoint
-from .recognition import SAME_KEYS, Candidate, recognise
-from .strict import Loaded, load_into
+from .state_dict import Loaded, file_sha256, load_into, weights_sha256
 
 __all__ = [
     "SAME_KEYS",

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import UserError
 from ..models import ModelSpec, resolve_model
-from .finding import WRAPPERS, entries
+from .contents import WRAPPERS, entries
 
 LONGEST_VALUE = 200
 """Characters of an argument that are kept."""

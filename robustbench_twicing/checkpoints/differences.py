@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from .anatomy import LAYOUT_NAMES, Anatomy
+from .architecture import LAYOUT_NAMES, Anatomy
 
 LONGEST_LIST = 3
 """Groups of keys that are written out; the rest is counted."""

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from ..models.fan.old_keys import modernise
-from .anatomy import Anatomy, anatomy
+from .architecture import Anatomy, anatomy
+from .candidates import Candidate, recognise
+from .contents import both_kinds, entries
 from .declared import declared_architectures, training_facts
 from .differences import group_keys
-from .finding import both_kinds, entries
-from .hashing import weights_sha256
 from .reading import Checkpoint, read_checkpoint
-from .recognition import Candidate, recognise
+from .state_dict import weights_sha256
 
 BUFFERS = ("running_mean", "running_var", "num_batches_tracked")
 """Endings of what a state dict holds beside parameters."""

@@ -43,8 +43,8 @@ def run(
     Returns:
         Exit status.
     """
+    from ..checkpoints.bundled import ZOO
     from ..team import Team
-    from ..zoo import ZOO
     from .console import Console
     from .evaluating import evaluate
 

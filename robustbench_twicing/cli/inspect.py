@@ -84,7 +84,7 @@ def _weights(console: Console, kind: str, weights: WeightsFacts) -> None:
 
 
 def _architecture(console: Console, found: Inspection) -> None:
-    from ..checkpoints.anatomy import LAYOUT_NAMES
+    from ..checkpoints.architecture import LAYOUT_NAMES
 
     seen = found.seen
     rows: dict[str, str] = {}

@@ -70,7 +70,7 @@ def _named(specs: list[ModelSpec]) -> Table:
 
 def _weights(spec: ModelSpec) -> str:
     """What --checkpoint can be beside a file."""
-    from ..zoo import ZOO
+    from ..checkpoints.bundled import ZOO
 
     placed = [name for name in ZOO if name.split("[")[0] == spec.name.split("[")[0]]
     if spec.name in ZOO:

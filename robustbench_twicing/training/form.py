@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from ..checkpoints.finding import entries
+from ..checkpoints.contents import entries
 
 Numbers = (int, float)
 ADAMW, MUON = {"step", "exp_avg", "exp_avg_sq"}, {"momentum_buffer"}

@@ -10,8 +10,8 @@ import torch
 from safetensors.torch import save
 
 from robustbench_twicing.checkpoints import find_weights
-from robustbench_twicing.checkpoints.giving import give_weights
 from robustbench_twicing.checkpoints.inspection import inspect_checkpoint
+from robustbench_twicing.checkpoints.weights import give_weights
 from robustbench_twicing.models import build_model
 from robustbench_twicing.models.resolve import resolve_model
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from robustbench_twicing.checkpoints.bundled import bundled_file
 from robustbench_twicing.cli import main
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.zoo import bundled_file
 
 from .bytewise import BYTEWISE
 from .pictures import good_images

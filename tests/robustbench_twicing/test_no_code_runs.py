@@ -135,7 +135,7 @@ ALLOWED = {
     ("import_module", "robustbench_twicing/user_code.py"),
     ("import_module", "robustbench_twicing/__init__.py"),
     ("subprocess", "robustbench_twicing/environment.py"),
-    ("torch.load", "robustbench_twicing/checkpoints/torch_pickle.py"),
+    ("torch.load", "robustbench_twicing/checkpoints/pickle/torch_pickle.py"),
 }
 """What can run code, and the file that may use it."""
 RUNS_CODE = (

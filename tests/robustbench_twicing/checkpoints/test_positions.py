@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from robustbench_twicing.checkpoints.positions import resample_positions
+from robustbench_twicing.checkpoints.state_dict import resample_positions
 from robustbench_twicing.errors import UserError
 
 

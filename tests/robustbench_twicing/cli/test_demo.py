@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from robustbench_twicing import zoo
+from robustbench_twicing.checkpoints import bundled as zoo
 from robustbench_twicing.cli import demo, main
 from robustbench_twicing.conditions import clean
 from tests.tiny import convnet, noise, run

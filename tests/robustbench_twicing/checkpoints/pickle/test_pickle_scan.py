@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from robustbench_twicing.checkpoints.extents import DamagedPickleError
-from robustbench_twicing.checkpoints.survey import ForeignGlobalError, survey
+from robustbench_twicing.checkpoints.pickle.pickle_scan import ForeignGlobalError, survey
+from robustbench_twicing.checkpoints.pickle.storages import DamagedPickleError
 
 HUGE = 10**15
 

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing.checkpoints import recognise
-from robustbench_twicing.checkpoints.anatomy import anatomy
-from robustbench_twicing.checkpoints.recognition import _shapes
+from robustbench_twicing.checkpoints.architecture import anatomy
+from robustbench_twicing.checkpoints.candidates import _shapes
 from robustbench_twicing.models import MODELS, build_model
 
 

@@ -1,18 +1,77 @@
 """Load weights into a network: strictly, and with everything said that was done to them."""
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isqrt
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import interpolate
 
 from ..errors import UserError
 from ..models.fan.old_keys import modernise
-from .anatomy import anatomy
+from .architecture import anatomy
 from .differences import differences, explain
-from .hashing import weights_sha256
-from .positions import resample_positions
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's bytes, as 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def weights_sha256(state_dict: Mapping[str, Tensor]) -> str:
+    """SHA-256 of weights: the same for any container, wrapper, prefix, key order and precision.
+
+    Floating-point tensors count as float32, which is what is evaluated, so a float16 file and its
+    float32 copy agree.
+    """
+    digest = hashlib.sha256()
+    for key in sorted(state_dict):
+        tensor = state_dict[key].detach()
+        if tensor.is_floating_point():
+            tensor = tensor.to(torch.float32)
+        tensor = tensor.cpu().contiguous()
+        head = json.dumps([key, str(tensor.dtype), list(tensor.shape)])
+        digest.update(head.encode() + b"\n")
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def resample_positions(positions: Tensor, grid: tuple[int, int], extra: int) -> Tensor:
+    """Resample a learned position embedding as the DeiT papers' code does.
+
+    Bicubic, ``align_corners=False``, without antialiasing (timm 1.0 antialiases instead); the rows
+    of the class and distillation tokens are kept as they are.
+
+    Args:
+        positions: (1, extra + n * n, C), n * n patches in row-major order.
+        grid: rows and columns wanted.
+        extra: number of tokens before the patches.
+
+    Returns:
+        (1, extra + rows * columns, C), float32.
+
+    Raises:
+        UserError: the patches do not form a square.
+    """
+    cells = positions.shape[1] - extra
+    side = isqrt(max(cells, 0))
+    wanted = extra + grid[0] * grid[1]
+    if cells < 1 or side * side != cells:
+        raise UserError(
+            f"pos_embed covers {positions.shape[1]} tokens and the network has {wanted}; "
+            f"{max(cells, 0)} patches are no square grid, so it cannot be resampled"
+        )
+    head, patches = positions[:, :extra].float(), positions[:, extra:].float()
+    image = patches.reshape(1, side, side, -1).permute(0, 3, 1, 2)
+    image = interpolate(image, size=grid, mode="bicubic", align_corners=False, antialias=False)
+    return torch.cat([head, image.permute(0, 2, 3, 1).flatten(1, 2)], dim=1)
+
 
 MANY = 16
 """Differences of so many keys are not listed where one sentence says what the file is."""

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-import robustbench_twicing.zoo.bundled as bundled
-import robustbench_twicing.zoo.making as making
+import robustbench_twicing.checkpoints.bundled as bundled
+import robustbench_twicing.training.zoo as making
 from robustbench_twicing.data import Dataset, open_dataset
 from robustbench_twicing.training import Recipe, choose_recipe
 

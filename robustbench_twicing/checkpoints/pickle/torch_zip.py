@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 from zlib import crc32
 
-from ..errors import UserError
+from ...errors import UserError
 from .torch_pickle import COPY_AGAIN, SAVE_AGAIN, check_share, load_surveyed, surveyed
 
 _ENCRYPTED = 1

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 import torch
 
-import robustbench_twicing.zoo as package
+import robustbench_twicing.checkpoints.bundled as package
 from robustbench_twicing import load_model
+from robustbench_twicing.checkpoints.bundled import ZOO, bundled_file
 from robustbench_twicing.checkpoints.safetensors_files import read_metadata
 from robustbench_twicing.data import open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.models import MODELS, resolve_model
 from robustbench_twicing.training import RECIPES
 from robustbench_twicing.training.scoring import count_right
-from robustbench_twicing.zoo import ZOO, bundled_file
 
 FOLDER = Path(package.__file__).parent
 LARGEST = 12 * 2**20
@@ -67,7 +67,7 @@ def test_the_table_has_one_line_a_model_and_seed_of_one_recipe() -> None:
 
 
 def test_the_documentation_has_the_table_s_numbers() -> None:
-    text = (FOLDER.parents[1] / "docs" / "zoo.md").read_text(encoding="utf-8")
+    text = (FOLDER.parents[2] / "docs" / "zoo.md").read_text(encoding="utf-8")
     for name in ZOO:
         rights = {row["seed"]: row["right"] for row in table() if row["model"] == name}
         cells = [rights.get(seed, "") for seed in ("0", "1", "2")]

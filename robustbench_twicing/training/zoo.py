@@ -1,6 +1,6 @@
 """Train the zoo: every model with every seed, one after the other, continuing what is there.
 
-    python -m robustbench_twicing.zoo.making DIR --out runs/zoo --seeds 0,1,2
+    python -m robustbench_twicing.training.zoo DIR --out runs/zoo --seeds 0,1,2
 
 DIR holds Fashion-MNIST's files. With ``--install``, seed 0's weights and the table of accuracies
 replace those in the package.
@@ -17,18 +17,18 @@ from pathlib import Path
 import torch
 
 from ..checkpoints import weights_sha256
+from ..checkpoints.bundled import ZOO, bundled_file
 from ..checkpoints.safetensors_files import read_metadata, read_safetensors
 from ..data import open_dataset
 from ..data.fashion_mnist import CUT, TRAIN
 from ..errors import UserError
 from ..files.atomic import write_atomically
-from ..training import choose_recipe, train
-from ..training.folder import LOG, WEIGHTS
-from ..training.progress import Lines
-from .bundled import ZOO, bundled_file
+from . import choose_recipe, train
+from .folder import LOG, WEIGHTS
+from .progress import Lines
 
 RECIPE = "fmnist"
-TABLE = Path(__file__).with_name("seeds.csv")
+TABLE = bundled_file(ZOO[0]).with_name("seeds.csv")
 COLUMNS = (
     *("model", "seed", "right", "images", "data", "recipe", "recipe_sha256"),
     *("weights_sha256", "seconds"),
@@ -115,7 +115,7 @@ def _lines(out: Path, seeds: Sequence[int]) -> Iterator[list[str]]:
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="robustbench_twicing.zoo.making", description=__doc__)
+    parser = argparse.ArgumentParser(prog="robustbench_twicing.training.zoo", description=__doc__)
     parser.add_argument("data", help="folder with Fashion-MNIST's four files")
     parser.add_argument("--out", type=Path, default=Path("runs/zoo"))
     parser.add_argument("--seeds", default="0", help="like 0,1,2")

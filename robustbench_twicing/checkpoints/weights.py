@@ -9,13 +9,12 @@ from torch import nn
 
 from ..errors import UserError
 from ..models import ModelSpec
-from ..zoo import bundled_file
+from .bundled import bundled_file
+from .contents import Choice, find_weights
 from .declared import check_declared, declared_architectures, training_facts
-from .finding import Choice, find_weights
-from .hashing import file_sha256, weights_sha256
 from .pretrained import fetch_pretrained, timm_state_dict
 from .reading import read_checkpoint
-from .strict import load_into
+from .state_dict import file_sha256, load_into, weights_sha256
 
 WAYS = (
     "give the path of a checkpoint, pretrained (timm's weights), bundled (of the fmnist_ models) "

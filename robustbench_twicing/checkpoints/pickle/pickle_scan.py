@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from .allowed import CALLABLE, MENTIONABLE, REBUILDERS, STORAGE_SIZES
-from .extents import DamagedPickleError, Global, Storage, TensorRef, cut
+from .storages import DamagedPickleError, Global, Storage, TensorRef, cut
 
 
 class ForeignGlobalError(Exception):

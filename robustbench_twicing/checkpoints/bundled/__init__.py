@@ -1,8 +1,8 @@
-"""Where the bundled weights lie."""
+"""The bundled zoo: one small trained model of each family, on Fashion-MNIST, and where it lies."""
 
 from pathlib import Path
 
-from ..errors import UserError
+from ...errors import UserError
 
 ZOO = (
     "fmnist_deit",

@@ -10,10 +10,10 @@ from typing import IO, Any, cast
 
 import torch
 
-from ..errors import UserError
+from ...errors import UserError
 from .allowed import STAND_INS
-from .extents import DamagedPickleError
-from .survey import ForeignGlobalError, Survey, survey
+from .pickle_scan import ForeignGlobalError, Survey, survey
+from .storages import DamagedPickleError, Storage
 
 LARGEST_SHARE = 16
 """Tensors may overlap in their storages (tied weights), but not this many times over."""
@@ -122,3 +122,48 @@ def refuse_pickle(path: Path) -> None:
     raise UserError(
         f"{path} is a plain pickle that torch.save did not write, or a part of one; {SAVE_AGAIN}"
     )
+
+
+_MAGIC = 0x1950A86A20F9469CFC6C
+_PROTOCOL = 1001
+
+
+def read_torch_legacy(path: Path) -> Any:
+    """The content of a file that torch.save wrote as a pickle stream (before torch 1.6).
+
+    Raises:
+        UserError: truncated, damaged, or it mentions a foreign name.
+    """
+    with mapped(path) as file:
+        for expected in (_MAGIC, _PROTOCOL):
+            if surveyed(path, file).result != expected:
+                raise UserError(f"{path} is damaged: its first numbers are not torch.save's")
+        surveyed(path, file)
+        found = surveyed(path, file)
+        keys = surveyed(path, file).result
+        if not isinstance(keys, list) or sorted(map(repr, keys)) != sorted(
+            map(repr, found.storages)
+        ):
+            raise UserError(f"{path} is damaged: it does not list the storages that it uses")
+        _check_payload(path, file, [found.storages[key] for key in keys])
+    check_share(path, found)
+    return load_surveyed(path, in_place=False)
+
+
+def _check_payload(path: Path, file: IO[bytes], storages: list[Storage]) -> None:
+    """Walk over the storages behind the pickles: 8 bytes of count, then the elements, each."""
+    size = path.stat().st_size
+    for storage in storages:
+        count = int.from_bytes(file.read(8), "little")
+        end = file.tell() + storage.itemsize * storage.numel
+        if end > size:
+            raise UserError(
+                f"{path} is truncated: storage {storage.key!r} ends at byte {end} and the file has "
+                f"{size}; {COPY_AGAIN}"
+            )
+        if count != storage.numel:
+            raise UserError(
+                f"{path} is damaged: storage {storage.key!r} is declared with {storage.numel} "
+                f"elements and has {count}; {COPY_AGAIN}"
+            )
+        file.seek(end)

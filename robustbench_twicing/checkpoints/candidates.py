@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..models import MODELS, ModelSpec, build_model
-from .anatomy import LAYOUT_NAMES, Anatomy, anatomy
+from .architecture import LAYOUT_NAMES, Anatomy, anatomy
 from .differences import differences
 
 SAME_KEYS = (
