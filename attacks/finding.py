@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 
+from robustbench_twicing.classifiers.user_code import is_user_code
 from robustbench_twicing.registry import Registry
-from robustbench_twicing.user_code import is_user_code
 
 from .spec import AttackSpec
 from .table import ATTACKS

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from robustbench_twicing.attack_batch import AttackBatch
-from robustbench_twicing.classifier import std_of
-from robustbench_twicing.gradient import eval_mode, logits_and_gradient
+from robustbench_twicing.classifiers.classifier import std_of
+from robustbench_twicing.classifiers.gradient import eval_mode, logits_and_gradient
 from robustbench_twicing.seeds import Generators
 from robustbench_twicing.threat import PIXEL, ThreatModel, ball, unit
 

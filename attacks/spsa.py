@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from robustbench_twicing.attack_batch import AttackBatch
-from robustbench_twicing.classifier import Classifier, std_of
-from robustbench_twicing.gradient import eval_mode
+from robustbench_twicing.classifiers.classifier import Classifier, std_of
+from robustbench_twicing.classifiers.gradient import eval_mode
 from robustbench_twicing.seeds import Generators, uniform_like
 from robustbench_twicing.threat import PIXEL, ThreatModel, ball, unit
 

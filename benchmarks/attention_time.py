@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.table import Table, show
 from benchmarks.timing import arguments, measured, threads
-from robustbench_twicing.memory import peak_mib
+from robustbench_twicing.classifiers.efficiency import peak_mib
+from robustbench_twicing.classifiers.timing import median_ratio
 from robustbench_twicing.models.attention import average, average_twice, weights
-from robustbench_twicing.timing import median_ratio
 
 SHAPE = (3, 197, 64)
 CPU = torch.device("cpu")

@@ -17,10 +17,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.table import Table, show
 from benchmarks.timing import measured
+from robustbench_twicing.classifiers.timing import median_ratio
 from robustbench_twicing.data import Dataset, open_dataset
 from robustbench_twicing.data.crop_cache import cache_crops
 from robustbench_twicing.data.preprocessing import Preprocessing
-from robustbench_twicing.timing import median_ratio
 
 PREPROCESSING = Preprocessing(crop=224, resize=256)
 FILES, CACHE = "files", "warm cache"

@@ -23,7 +23,7 @@ from benchmarks.table import Table, show
 from benchmarks.timing import arguments, measured, threads
 from reports import results
 from robustbench_twicing import load_model
-from robustbench_twicing.classifier import Classifier
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions import clean
 from robustbench_twicing.data import Dataset, open_dataset
 from robustbench_twicing.data.image_maker import Maker, Wanted

@@ -3,8 +3,8 @@
     python benchmarks/kernels_time.py [--batch 8] [--rounds 5] [--threads N]
 
 DeiT-tiny with and without twicing, FAN's hybrid and convolutional networks, random weights. What
-`--kernels` does is in `robustbench_twicing.kernels.use_onednn`; `--memory-format channels_last` is
-torch's.
+`--kernels` does is in `robustbench_twicing.classifiers.kernels.use_onednn`; `--memory-format
+channels_last` is torch's.
 """
 
 import sys
@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.model_time import ways
 from benchmarks.table import Table, show
 from benchmarks.timing import arguments, measured, threads
+from robustbench_twicing.classifiers.kernels import choose_kernels
+from robustbench_twicing.classifiers.timing import median_ratio
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.kernels import choose_kernels
-from robustbench_twicing.timing import median_ratio
 
 NAMES = ("deit_tiny_patch16_224", "deit_tiny_twicing_patch16_224")
 CONVOLUTIONAL = (

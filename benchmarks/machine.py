@@ -10,7 +10,7 @@ import torch
 
 from benchmarks.table import Table
 from robustbench_twicing import __version__
-from robustbench_twicing.memory import MIB
+from robustbench_twicing.classifiers.efficiency import MIB
 
 PACKAGES = (
     *("torch", "torchvision", "timm", "numpy", "scipy", "pandas", "pyarrow", "pillow"),

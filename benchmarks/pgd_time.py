@@ -20,7 +20,7 @@ from attacks import pgd
 from benchmarks.table import Table, show
 from benchmarks.timing import arguments, measured, ratio_table, threads
 from robustbench_twicing import load_model
-from robustbench_twicing.classifier import Classifier
+from robustbench_twicing.classifiers.classifier import Classifier
 
 EPS, STEPS, REL_STEP = 4 / 255, 20, 0.15
 FLOOR, LIBRARY = "20 input gradients", "torchattacks.PGD"

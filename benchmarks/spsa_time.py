@@ -20,7 +20,7 @@ from attacks import spsa
 from benchmarks.table import Table, show
 from benchmarks.timing import arguments, measured, ratio_table, threads
 from robustbench_twicing import load_model
-from robustbench_twicing.memory import peak_mib
+from robustbench_twicing.classifiers.efficiency import peak_mib
 
 EPS, SAMPLES = 1 / 255, 128
 CPU = torch.device("cpu")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 
 from benchmarks.table import Table
-from robustbench_twicing.timing import alternate, median_ratio
+from robustbench_twicing.classifiers.timing import alternate, median_ratio
 
 
 def arguments(about: str | None, defaults: Mapping[str, int] | None) -> dict[str, int]:

@@ -17,11 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from attacks.corruptions import CORRUPTIONS, GeneratedImages
 from benchmarks.table import Table, show
 from benchmarks.timing import arguments, ratio_table
+from robustbench_twicing.classifiers.timing import alternate
 from robustbench_twicing.data import open_dataset
 from robustbench_twicing.data.image_maker import Maker
 from robustbench_twicing.data.loader import load_batches
 from robustbench_twicing.data.preprocessing import Preprocessing
-from robustbench_twicing.timing import alternate
 
 BATCH, TIMES = 20, 2
 FLOOR = "1 thread"

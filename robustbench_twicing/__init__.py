@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .loading import load_model
+    from .classifiers.loading import load_model
     from .models import build_model, list_models
     from .runner import evaluate
 

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from .budgets import format_budget
-from .classifier import Classifier
-from .device import is_out_of_memory
+from .classifiers.classifier import Classifier
+from .classifiers.device import is_out_of_memory
+from .classifiers.gradient import gradient_or_zero, input_gradient
 from .errors import BrokenAttackError
-from .gradient import gradient_or_zero, input_gradient
 from .seeds import image_generators
 from .threat import ThreatModel
 

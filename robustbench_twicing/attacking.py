@@ -8,11 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from .attack_batch import AttackBatch
-from .classifier import std_of
+from .classifiers.classifier import std_of
+from .classifiers.device import is_out_of_memory
 from .conditions import Condition, Sweep
 from .cost import CostMeter
 from .data.image_maker import place_of
-from .device import is_out_of_memory
 from .errors import ModelChangedError
 from .files.printable import one_line
 from .rows import Outcome

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from .classifier import Classifier
+from .classifiers.classifier import Classifier
+from .classifiers.device import is_out_of_memory
+from .classifiers.gradient import eval_mode
 from .conditions import Condition
 from .data.image_maker import place_of
 from .data.imagenet import NUM_CLASSES
-from .device import is_out_of_memory
 from .errors import UserError
-from .gradient import eval_mode
 from .halving import no_room
 from .tasks import Task
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from .classifier import Classifier
+from .classifiers.classifier import Classifier
 from .conditions import Condition
 from .data.summary import typical_side
 from .readouts import count_images

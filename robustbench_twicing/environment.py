@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from . import __version__
-from .device import device_name
+from .classifiers.device import device_name
 
 PACKAGES = (
     "torch",

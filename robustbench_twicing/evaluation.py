@@ -9,18 +9,18 @@ import torch
 
 from .attack_batch import AttackBatch
 from .attacking import outcomes
-from .classifier import Classifier
+from .classifiers.classifier import Classifier
+from .classifiers.device import is_out_of_memory
+from .classifiers.precision import full_fp32
 from .conditions import Condition, sweep_groups
 from .cost import CostMeter
 from .data import Dataset
 from .data.image_maker import place_of
 from .data.loader import LoadedBatch, LoadedPart, to_tensor
-from .device import is_out_of_memory
 from .errors import BrokenAttackError, UserError
 from .files.printable import one_line
 from .first_look import first_look
 from .halving import in_pieces_that_fit
-from .precision import full_fp32
 from .progress import Report, Step
 from .readouts import is_counted, kept_logits, read_out
 from .records import AdversarialStore, Part

@@ -7,8 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from .classifiers.gradient import input_gradient
 from .data.loader import to_tensor
-from .gradient import input_gradient
 
 RANDOM, RANDOM_GRADIENT = "not-deterministic", "gradient-not-deterministic"
 BATCH, PROBABILITIES = "batch-dependent", "probabilities"

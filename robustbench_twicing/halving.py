@@ -6,8 +6,8 @@ from typing import TypeVar
 
 import torch
 
+from .classifiers.device import is_out_of_memory
 from .data.loader import LoadedBatch
-from .device import is_out_of_memory
 from .errors import UserError
 
 log = logging.getLogger(__name__)

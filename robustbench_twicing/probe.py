@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import torch
 
 from .checkpoints import Candidate
+from .classifiers.loading import load_model
 from .data import Dataset
 from .data.image_maker import Maker
 from .data.loader import load_batches, to_tensor
-from .loading import load_model
 from .models import resolve_model
 
 

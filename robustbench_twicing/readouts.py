@@ -11,7 +11,7 @@ from functools import cache
 import torch
 from torch import Tensor, nn
 
-from .classifier import Classifier
+from .classifiers.classifier import Classifier
 from .conditions import Condition
 from .data import Dataset
 from .data.imagenet import ClassList, subset_indices

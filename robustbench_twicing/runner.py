@@ -13,17 +13,17 @@ import pandas as pd
 import torch
 
 from .checking import check_request
-from .classifier import Classifier
+from .classifiers.classifier import Classifier
+from .classifiers.device import choose_device
+from .classifiers.gradient import eval_mode
 from .conditions import AttackFunction, Condition, from_functions
 from .data import Dataset, open_dataset
 from .data.crop_cache import cache_crops
 from .data.image_maker import Maker
 from .data.loader import load_parts
 from .description import make_manifest
-from .device import choose_device
 from .environment import describe_environment
 from .evaluation import Subject, evaluate_part
-from .gradient import eval_mode
 from .progress import Report, Step, silent
 from .records import AdversarialStore, Evaluation, RunFolder, session, set_aside_damaged
 from .records.adversarial import FOLDER as ADVERSARIAL

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from .classifier import Classifier
+from .classifiers.classifier import Classifier
 from .conditions import Condition
 from .data.loader import LoadedBatch, pixels_hash, to_tensor
 from .errors import BrokenAttackError

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from robustbench_twicing.classifiers.user_code import load_user_function
 from robustbench_twicing.errors import BrokenAttackError, UserError
-from robustbench_twicing.user_code import load_user_function
 
 from ..spec import AttackSpec
 from .blocks import BLOCK, BLOCK_NOTE, BlockSweep

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from robustbench_twicing.classifier import Classifier, std_of
+from robustbench_twicing.classifiers.classifier import Classifier, std_of
 from robustbench_twicing.protocols import PROTOCOLS
 from robustbench_twicing.threat import ThreatModel, ball, unit
 

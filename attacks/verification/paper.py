@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from robustbench_twicing.classifier import Classifier, Normalize
+from robustbench_twicing.classifiers.classifier import Classifier, Normalize
 
 from ..attacked_label import attacked_label
 from ..fgsm import fgsm

@@ -11,7 +11,7 @@ from ..errors import UserError
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
 
-    from ..efficiency import Efficiency
+    from ..classifiers.efficiency import Efficiency
 
 
 def register(app: typer.Typer) -> None:
@@ -42,8 +42,8 @@ def run(
     out: Annotated[Path | None, typer.Option(help="CSV file to write.")] = None,
 ) -> None:
     """Measure all models in alternation in one process, print the table, write the file."""
-    from ..device import choose_device
-    from ..efficiency import measure_efficiency
+    from ..classifiers.device import choose_device
+    from ..classifiers.efficiency import measure_efficiency
     from .console import Console
     from .options import EvalOptions
     from .request import load_models, set_threads
@@ -69,7 +69,7 @@ def run(
 
 def _with_weights(asked: str) -> str:
     """What a forward pass costs does not depend on the weights, so random ones will do."""
-    from ..user_code import is_user_code
+    from ..classifiers.user_code import is_user_code
 
     return asked if "=" in asked or is_user_code(asked) else f"{asked}=random:0"
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from ..classifier import Classifier
+    from ..classifiers.classifier import Classifier
     from ..tasks import Task
     from .console import Console
 
@@ -37,7 +37,7 @@ class Speed(NamedTuple):
 def run(options: EvalOptions) -> None:
     """Print passes and estimated time per model and condition, and how they were estimated."""
     from ..checking import check_request
-    from ..device import choose_device
+    from ..classifiers.device import choose_device
     from .console import Console
     from .request import make_request
 
@@ -126,7 +126,7 @@ def measure_speed(classifier: "Classifier", count: int, device: "torch.device") 
     """Time one small grey batch forward and backward, the faster of two tries."""
     import torch
 
-    from ..gradient import eval_mode, input_gradient
+    from ..classifiers.gradient import eval_mode, input_gradient
 
     crop = classifier.preprocessing.crop
     x = torch.full((count, 3, crop, crop), 0.5, device=device)

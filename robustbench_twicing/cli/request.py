@@ -14,7 +14,7 @@ from .options import EvalOptions
 from .tasks import conditions_by_set, open_tasks
 
 if TYPE_CHECKING:
-    from ..classifier import Classifier
+    from ..classifiers.classifier import Classifier
     from ..runner import Options
     from ..tasks import Task
 
@@ -71,7 +71,7 @@ def make_run_options(options: EvalOptions) -> "Options":
     Raises:
         UserError: a bad batch size, shard, device or policy.
     """
-    from ..device import choose_device
+    from ..classifiers.device import choose_device
     from ..runner import Options
     from ..shares import Share
 
@@ -113,10 +113,10 @@ def load_models(options: EvalOptions) -> "dict[str, Classifier]":
         UserError: a checkpoint that is missing or does not fit, labels that do not match.
     """
     from ..checkpoints import Choice
-    from ..device import choose_device
-    from ..kernels import choose_kernels
-    from ..loading import load_model
-    from ..user_code import is_user_code
+    from ..classifiers.device import choose_device
+    from ..classifiers.kernels import choose_kernels
+    from ..classifiers.loading import load_model
+    from ..classifiers.user_code import is_user_code
 
     if options.weights not in get_args(Choice):
         known = ", ".join(get_args(Choice))

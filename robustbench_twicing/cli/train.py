@@ -38,8 +38,8 @@ def run(
     ] = 0,
 ) -> None:
     """Train, showing rate and time left, and say how to evaluate the result."""
+    from ..classifiers.device import choose_device
     from ..data import open_dataset
-    from ..device import choose_device
     from ..training import choose_recipe, train
     from ..training.progress import Lines
     from .console import Console

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from attacks.verification import Agreement
 
-    from ..classifier import Classifier
+    from ..classifiers.classifier import Classifier
 
 IMAGES = 4
 DEFAULT_DATA = "samples:imagenet"
@@ -56,8 +56,8 @@ def run(options: EvalOptions) -> int:
     from attacks.verification import Setting, verify
 
     from ..budgets import parse_budgets
+    from ..classifiers.device import choose_device
     from ..data.loader import to_tensor
-    from ..device import choose_device
     from .console import Console
     from .request import make_request
 
@@ -98,7 +98,7 @@ def _check(label: str, model: "Classifier", x: "Tensor", y: "Tensor") -> None:
     """Refuse a model on which nothing can be compared."""
     import torch
 
-    from ..gradient import input_gradient
+    from ..classifiers.gradient import input_gradient
 
     try:
         with torch.no_grad():

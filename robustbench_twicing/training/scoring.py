@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from ..classifier import Normalize
+from ..classifiers.classifier import Normalize
 from ..data import Dataset
 from ..data.image_maker import Maker
 from ..data.loader import load_batches, to_tensor

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.protocols import PROTOCOLS
 from robustbench_twicing.seeds import image_generators
 from robustbench_twicing.threat import PIXEL

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import attacks
 from attacks import ATTACKS, fgsm
 from robustbench_twicing.attack_batch import AttackBatch
-from robustbench_twicing.classifier import Classifier, ModelRecord, std_of
+from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord, std_of
 from robustbench_twicing.conditions import Condition
 from robustbench_twicing.protocols import PROTOCOLS
 from robustbench_twicing.threat import check_adversarial

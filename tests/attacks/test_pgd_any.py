@@ -11,7 +11,7 @@ from attacks import pgd, pgd_any
 from attacks.pgd_any import pgd_any_sweep
 from attacks.table import ATTACKS
 from robustbench_twicing.attack_batch import AttackBatch
-from robustbench_twicing.classifier import Classifier
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.protocols import PROTOCOLS
 from robustbench_twicing.seeds import image_generators
 from robustbench_twicing.threat import PIXEL, ThreatModel

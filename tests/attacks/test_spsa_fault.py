@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from attacks import spsa
-from robustbench_twicing.classifier import Classifier
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.threat import PIXEL, ThreatModel
 from tests.tiny import PREPROCESSING, convnet
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from robustbench_twicing.classifier import Classifier
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.shares import WHOLE, Share
 from tests.tiny import ConvNet, convnet, noise, quick_conditions, run
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from robustbench_twicing.classifiers.gradient import input_gradient
 from robustbench_twicing.cost import Cost, CostMeter
-from robustbench_twicing.gradient import input_gradient
 from tests.tiny import Linear
 
 

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing import load_model
-from robustbench_twicing.classifier import Classifier
+from robustbench_twicing.classifiers.classifier import Classifier
+from robustbench_twicing.classifiers.efficiency import measure_efficiency
+from robustbench_twicing.classifiers.gradient import input_gradient
+from robustbench_twicing.classifiers.precision import full_fp32
 from robustbench_twicing.data.loader import to_tensor
-from robustbench_twicing.efficiency import measure_efficiency
-from robustbench_twicing.gradient import input_gradient
-from robustbench_twicing.precision import full_fp32
 from robustbench_twicing.seeds import image_generators, uniform_like
 from tests.tiny import convnet, noise, quick_conditions, run
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from robustbench_twicing import __version__, environment
-from robustbench_twicing.device import choose_device, is_out_of_memory
+from robustbench_twicing.classifiers.device import choose_device, is_out_of_memory
 from robustbench_twicing.environment import PACKAGES, describe_environment, git_state
 from robustbench_twicing.errors import UserError
 

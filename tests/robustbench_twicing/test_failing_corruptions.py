@@ -14,7 +14,7 @@ from torch import Tensor
 from attacks import corruption_condition
 from attacks.corruptions.folder import Recipe, write_folder
 from robustbench_twicing import evaluate
-from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions import Condition, clean
 from robustbench_twicing.data import BadImageError, Dataset, open_dataset
 from robustbench_twicing.errors import UserError

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm
 
-from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.first_look import first_look
 from tests.tiny import PREPROCESSING, ConvNet, column, convnet, flags, noise, quick_conditions, run
 

@@ -14,9 +14,9 @@ import pytest
 import torch
 from PIL import Image
 
+from robustbench_twicing.classifiers.user_code import is_user_code
 from robustbench_twicing.cli import main
 from robustbench_twicing.environment import git_state
-from robustbench_twicing.user_code import is_user_code
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("robustbench_twicing", "attacks", "reports")
@@ -131,8 +131,8 @@ def test_git_asks_no_program_of_the_folder(tmp_path: Path, canary: Path) -> None
 
 
 ALLOWED = {
-    ("exec_module", "robustbench_twicing/user_code.py"),
-    ("import_module", "robustbench_twicing/user_code.py"),
+    ("exec_module", "robustbench_twicing/classifiers/user_code.py"),
+    ("import_module", "robustbench_twicing/classifiers/user_code.py"),
     ("import_module", "robustbench_twicing/__init__.py"),
     ("subprocess", "robustbench_twicing/environment.py"),
     ("torch.load", "robustbench_twicing/checkpoints/pickle/torch_pickle.py"),

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing import evaluate, load_model
-from robustbench_twicing.classifier import Classifier
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.cli import main
 from robustbench_twicing.data import open_dataset
 from robustbench_twicing.data.preprocessing import IMAGENET_MEAN, IMAGENET_STD

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing import evaluate
-from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.runner import Run
 from tests.tiny import (

@@ -11,7 +11,7 @@ import pytest
 from attacks import pgd
 from reports import results
 from robustbench_twicing import evaluate
-from robustbench_twicing.classifier import Classifier
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions import clean, from_functions
 from robustbench_twicing.data import Dataset, open_dataset, subset_indices
 from robustbench_twicing.data.imagenet import SUBSETS, Subset

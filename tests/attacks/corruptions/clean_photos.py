@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
-from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.data.preprocessing import Preprocessing
 
 WNIDS = ("n01440764", "n01443537")

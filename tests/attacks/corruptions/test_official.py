@@ -12,7 +12,7 @@ from attacks.corruptions.layout import RECORD
 from attacks.corruptions.official import OfficialImages, open_official
 from reports import results
 from robustbench_twicing import evaluate
-from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.data import BadImageError, Dataset, open_dataset
 from robustbench_twicing.data.imagenet_c import Cell
 from robustbench_twicing.data.preprocessing import Preprocessing

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from attacks import find_attack
 from robustbench_twicing.attack_batch import AttackBatch
-from robustbench_twicing.classifier import std_of
+from robustbench_twicing.classifiers.classifier import std_of
 from robustbench_twicing.conditions import Condition
 from robustbench_twicing.threat import check_adversarial
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attacks.verification import Agreement, Setting, verify
 from attacks.verification.paper import SPSA_SAMPLES, SPSA_STEPS
-from robustbench_twicing.classifier import Classifier
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.threat import ThreatModel
 from tests.tiny import convnet, halfspace
 

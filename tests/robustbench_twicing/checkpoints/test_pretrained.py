@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing.checkpoints import pretrained, weights_sha256
+from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.loading import load_model
 from robustbench_twicing.models import build_model
 
 TINY = "deit_tiny_patch16_224"

@@ -10,10 +10,10 @@ import torch
 from torch import nn
 
 from robustbench_twicing.checkpoints import find_weights, read_checkpoint
-from robustbench_twicing.classifier import Classifier
+from robustbench_twicing.classifiers.classifier import Classifier
+from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.data import open_dataset
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.loading import load_model
 from robustbench_twicing.models import build_model
 
 TINY = "deit_tiny_patch16_224"

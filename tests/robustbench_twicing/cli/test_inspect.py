@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 from robustbench_twicing.checkpoints import recognise
 from robustbench_twicing.checkpoints.inspection import inspect_checkpoint
+from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.cli import inspect
 from robustbench_twicing.data import imagenet
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.loading import load_model
 from robustbench_twicing.models import build_model
 from robustbench_twicing.probe import variants
 

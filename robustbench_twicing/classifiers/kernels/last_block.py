@@ -15,11 +15,11 @@ from timm.models.deit import VisionTransformerDistilled
 from timm.models.vision_transformer import Block, VisionTransformer
 from torch import Tensor, nn
 
-from ..models.attention import average
-from ..models.vit.heads import refuse_masks
-from ..models.vit.neutreno import NeutrenoAttention, NeutrenoBlock, NeutrenoTransformer
-from ..models.vit.oversmoothing import AttnScaleAttention, AttnScaleBlock, FeatScaleBlock
-from ..models.vit.twicing import TwicingAttention
+from ...models.attention import average
+from ...models.vit.heads import refuse_masks
+from ...models.vit.neutreno import NeutrenoAttention, NeutrenoBlock, NeutrenoTransformer
+from ...models.vit.oversmoothing import AttnScaleAttention, AttnScaleBlock, FeatScaleBlock
+from ...models.vit.twicing import TwicingAttention
 from .linear import affine
 
 READ = {VisionTransformer: 1, NeutrenoTransformer: 1, VisionTransformerDistilled: 2}

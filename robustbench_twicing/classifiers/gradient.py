@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from .errors import BrokenAttackError
+from ..errors import BrokenAttackError
 
 
 @contextmanager

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from robustbench_twicing.classifiers.gradient import eval_mode, input_gradient
 from robustbench_twicing.errors import BrokenAttackError
-from robustbench_twicing.gradient import eval_mode, input_gradient
 from tests.tiny import ConvNet, Linear
 
 

@@ -7,10 +7,10 @@ import torch
 from timm.layers.mlp import Mlp
 from torch import Tensor, nn
 
-from robustbench_twicing.kernels import linear as kernels
-from robustbench_twicing.kernels import use_onednn
-from robustbench_twicing.kernels.choice import has_onednn
-from robustbench_twicing.kernels.linear import OneDnnMlp
+from robustbench_twicing.classifiers.kernels import linear as kernels
+from robustbench_twicing.classifiers.kernels import use_onednn
+from robustbench_twicing.classifiers.kernels.choice import has_onednn
+from robustbench_twicing.classifiers.kernels.linear import OneDnnMlp
 
 onednn = pytest.mark.skipif(not has_onednn(), reason="this torch has no oneDNN")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from robustbench_twicing.timing import alternate, median_ratio
+from robustbench_twicing.classifiers.timing import alternate, median_ratio
 
 
 class Clock:

@@ -5,7 +5,7 @@ from typing import Literal, get_args
 
 import torch
 
-from ..errors import UserError
+from ...errors import UserError
 
 Kernels = Literal["auto", "plain", "onednn"]
 MEMORY_FORMATS = ("contiguous", "channels_last")

@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.classifier import Classifier, ModelRecord
-from robustbench_twicing.gradient import input_gradient
-from robustbench_twicing.precision import full_fp32, in_short_format
+from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.gradient import input_gradient
+from robustbench_twicing.classifiers.precision import full_fp32, in_short_format
 from tests.tiny import PREPROCESSING
 
 

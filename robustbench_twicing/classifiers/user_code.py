@@ -14,8 +14,8 @@ from typing import Any
 
 from torch import nn
 
-from .checkpoints import file_sha256
-from .errors import UserError
+from ..checkpoints import file_sha256
+from ..errors import UserError
 
 FORM = "write it like path/file.py:function or module:function"
 _NOT_OURS = ("timm:", "hf-hub:", "hf_hub:", "local-dir:")

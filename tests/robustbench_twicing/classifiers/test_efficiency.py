@@ -7,11 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from reports.tables.efficiency import COLUMNS
-from robustbench_twicing import efficiency
-from robustbench_twicing.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers import efficiency
+from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.device import device_name
+from robustbench_twicing.classifiers.efficiency import Efficiency, measure_efficiency
 from robustbench_twicing.data.preprocessing import Preprocessing
-from robustbench_twicing.device import device_name
-from robustbench_twicing.efficiency import Efficiency, measure_efficiency
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.models import build_model
 from robustbench_twicing.models.facts import count_gmacs

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from robustbench_twicing.checkpoints import file_sha256
+from robustbench_twicing.classifiers.loading import load_model
+from robustbench_twicing.classifiers.user_code import is_user_code, load_user_network
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.loading import load_model
-from robustbench_twicing.user_code import is_user_code, load_user_network
 
 SOURCE = """
 from dataclasses import dataclass

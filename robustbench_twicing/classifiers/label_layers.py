@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from .data.imagenet import NUM_CLASSES, LabelSpace
+from ..data.imagenet import NUM_CLASSES, LabelSpace
 
 
 class Select(nn.Module):

@@ -8,10 +8,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from robustbench_twicing import build_model, load_model
-from robustbench_twicing.kernels import use_onednn
-from robustbench_twicing.kernels.choice import has_onednn
-from robustbench_twicing.kernels.linear import OneDnnLinear, OneDnnMlp
-from robustbench_twicing.kernels.patches import OneDnnPatches
+from robustbench_twicing.classifiers.kernels import use_onednn
+from robustbench_twicing.classifiers.kernels.choice import has_onednn
+from robustbench_twicing.classifiers.kernels.linear import OneDnnLinear, OneDnnMlp
+from robustbench_twicing.classifiers.kernels.patches import OneDnnPatches
 
 pytestmark = pytest.mark.skipif(not has_onednn(), reason="this torch has no oneDNN")
 SIZES = {"img_size": 32, "patch_size": 8, "embed_dim": 48, "depth": 2, "num_heads": 3}

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.kernels import linear
-from robustbench_twicing.kernels.choice import has_onednn
-from robustbench_twicing.kernels.patches import OneDnnPatches, cuts_patches
+from robustbench_twicing.classifiers.kernels import linear
+from robustbench_twicing.classifiers.kernels.choice import has_onednn
+from robustbench_twicing.classifiers.kernels.patches import OneDnnPatches, cuts_patches
 
 onednn = pytest.mark.skipif(not has_onednn(), reason="this torch has no oneDNN")
 

@@ -12,8 +12,8 @@ from timm.models.vision_transformer import Block, VisionTransformer
 from torch import Tensor, nn
 
 from robustbench_twicing import build_model, load_model
-from robustbench_twicing.kernels.choice import has_onednn
-from robustbench_twicing.kernels.last_block import PrefixBlock, read_prefix_only
+from robustbench_twicing.classifiers.kernels.choice import has_onednn
+from robustbench_twicing.classifiers.kernels.last_block import PrefixBlock, read_prefix_only
 from robustbench_twicing.models.attention import set_attention
 from robustbench_twicing.models.facts import count_gmacs
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import torch
 
-from .checkpoints import Choice, weights_sha256
-from .checkpoints.weights import Given, give_weights
+from ..checkpoints import Choice, weights_sha256
+from ..checkpoints.weights import Given, give_weights
+from ..data.preprocessing import RGB, Preprocessing
+from ..errors import UserError
+from ..models import ModelSpec, build_model, resolve_model
 from .classifier import Classifier, ModelRecord
-from .data.preprocessing import RGB, Preprocessing
 from .device import choose_device
-from .errors import UserError
 from .kernels import Kernels, choose_kernels, known_memory_format, use_onednn
-from .models import ModelSpec, build_model, resolve_model
 from .user_code import is_user_code, load_user_network
 
 USER_PREPROCESSING = Preprocessing(crop=224, resize=256)

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .data.imagenet import NUM_CLASSES, LabelSpace
-from .data.preprocessing import Preprocessing
-from .errors import UserError
+from ..data.imagenet import NUM_CLASSES, LabelSpace
+from ..data.preprocessing import Preprocessing
+from ..errors import UserError
 from .label_layers import Select, label_layer
 from .precision import in_short_format
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from .errors import UserError
+from ..errors import UserError
 
 OUT_OF_MEMORY_WORDS = (
     "can't allocate memory",  # torch's CPU allocator

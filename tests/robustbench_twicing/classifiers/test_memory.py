@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from robustbench_twicing.memory import peak_mib, weights_mib
+from robustbench_twicing.classifiers.efficiency import peak_mib, weights_mib
 
 CPU = torch.device("cpu")
 

@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from robustbench_twicing import load_model
+from robustbench_twicing.classifiers.gradient import input_gradient
+from robustbench_twicing.classifiers.kernels import choice, choose_kernels
+from robustbench_twicing.classifiers.kernels.linear import OneDnnLinear
 from robustbench_twicing.cli import main
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.gradient import input_gradient
-from robustbench_twicing.kernels import choice, choose_kernels
-from robustbench_twicing.kernels.linear import OneDnnLinear
 
 CPU = torch.device("cpu")
 onednn = pytest.mark.skipif(not choice.has_onednn(), reason="this torch has no oneDNN")

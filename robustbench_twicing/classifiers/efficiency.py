@@ -1,5 +1,6 @@
 """What a forward pass costs: time, multiply-adds, parameters, memory."""
 
+import os
 import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -7,14 +8,57 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from ..errors import UserError
+from ..models.facts import count_gmacs
 from .classifier import Classifier
 from .device import device_name, is_out_of_memory
-from .errors import UserError
-from .memory import MIB, peak_mib, weights_mib
-from .models.facts import count_gmacs
 from .timing import alternate, median_ratio
+
+MIB = 2**20
+
+
+def peak_mib(way: Callable[[], object], device: torch.device) -> float:
+    """Largest sum of tensors alive at once that a call allocates, in MiB.
+
+    What was there before the call is not counted. On CUDA it is what torch's allocator hands out,
+    on the CPU what torch's profiler sees; workspaces that libraries allocate past torch are in
+    neither.
+
+    Args:
+        way: called once.
+        device: where it computes.
+    """
+    if device.type == "cuda":
+        return _peak_on_cuda(way, device)
+    from torch.profiler import ProfilerActivity, profile
+
+    os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else it reports each start on stderr
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as found:
+        way()
+    alive = largest = 0
+    for event in found.profiler.kineto_results.events():
+        if event.name() == "[memory]":
+            alive += event.nbytes()
+            largest = max(largest, alive)
+    return largest / MIB
+
+
+def weights_mib(network: nn.Module) -> float:
+    """Parameters and buffers in MiB."""
+    tensors = [*network.parameters(), *network.buffers()]
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors) / MIB
+
+
+def _peak_on_cuda(way: Callable[[], object], device: torch.device) -> float:
+    torch.cuda.synchronize(device)
+    torch.cuda.reset_peak_memory_stats(device)
+    before = torch.cuda.memory_allocated(device)
+    way()
+    torch.cuda.synchronize(device)
+    return (torch.cuda.max_memory_allocated(device) - before) / MIB
+
 
 WARM_UP = 3
 """Rounds that do not count: caches fill, a GPU chooses kernels and raises its clock."""

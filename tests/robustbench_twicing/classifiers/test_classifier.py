@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.classifier import Classifier, ModelRecord, Normalize, std_of
+from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord, Normalize, std_of
 from robustbench_twicing.errors import UserError
 from tests.tiny import PREPROCESSING, ConvNet, Linear
 

@@ -1,0 +1,8 @@
+"""From pixels in [0, 1] to logits: everything between a model's name and a number.
+
+- `loading`: `load_model`, from a name and a checkpoint; `user_code`: from code of one's own.
+- `classifier`: `Classifier`, which holds preprocessing, network and `label_layers`.
+- `gradient`: of the loss at the pixels; `precision`: number formats of the passes.
+- `kernels`: faster computing of the same numbers.
+- `device`: where it computes; `efficiency`: what a forward pass costs, measured by `timing`.
+"""
