@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.threat import ThreatModel
+from robustbench_twicing.conditions.threat_model import ThreatModel
 
 
 def attacked_label(model: nn.Module, x: Tensor, y: Tensor, threat: ThreatModel) -> Tensor:

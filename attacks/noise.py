@@ -6,10 +6,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifiers.classifier import std_of
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from robustbench_twicing.seeds import Generators, uniform_like
-from robustbench_twicing.threat import PIXEL, ThreatModel
 
 from .fgsm import step
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.conditions.attack_batch import AttackBatch
 
 
 def worst_of(batch: AttackBatch, candidates: Iterable[Tensor]) -> Tensor:

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from robustbench_twicing.conditions import Condition, Sweep, condition_id
+from robustbench_twicing.conditions.condition import Condition, Sweep, condition_id
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.protocols import PROTOCOLS
 
 Settings = Mapping[str, Any]
 SCORING_PASSES = 2

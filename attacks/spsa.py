@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple, get_args
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifiers.classifier import Classifier, std_of
 from robustbench_twicing.classifiers.gradient import eval_mode
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel, ball, unit
 from robustbench_twicing.seeds import Generators, uniform_like
-from robustbench_twicing.threat import PIXEL, ThreatModel, ball, unit
 
 from .attacked_label import attacked_label
 

@@ -24,7 +24,7 @@ from benchmarks.timing import arguments, measured, threads
 from reports import results
 from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.classifier import Classifier
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data import Dataset, open_dataset
 from robustbench_twicing.data.image_maker import Maker, Wanted
 from robustbench_twicing.data.opening import limit_dataset

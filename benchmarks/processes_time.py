@@ -25,7 +25,7 @@ from attacks import ATTACKS
 from benchmarks.table import Table, show
 from benchmarks.timing import arguments
 from robustbench_twicing import load_model
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data import open_dataset
 from robustbench_twicing.data.opening import limit_dataset
 from robustbench_twicing.runner import Options, evaluate_models

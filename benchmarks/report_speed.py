@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import ATTACKS
 from benchmarks.table import Table, show
-from robustbench_twicing.budgets import parse_budgets
-from robustbench_twicing.conditions import Condition, clean
+from robustbench_twicing.conditions.budgets import parse_budgets
+from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.cost import Cost
 from robustbench_twicing.description import describe_condition
 from robustbench_twicing.records import Evaluation, Manifest, Part, RunFolder

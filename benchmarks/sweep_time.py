@@ -20,9 +20,9 @@ from attacks import ATTACKS
 from benchmarks.table import Table, show
 from benchmarks.timing import arguments, measured, ratio_table, threads
 from robustbench_twicing import load_model
-from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifiers.classifier import Classifier
-from robustbench_twicing.threat import PIXEL
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.threat_model import PIXEL
 
 BUDGETS = [Fraction(count, 255) for count in range(1, 7)]
 LIBRARY = "6 x torchattacks.FGSM"

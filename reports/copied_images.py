@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from robustbench_twicing.conditions import CLEAN
+from robustbench_twicing.conditions.condition import CLEAN
 
 from .diagnostics import Scored
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from robustbench_twicing.conditions import CLEAN
+from robustbench_twicing.conditions.condition import CLEAN
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SIDE
 from robustbench_twicing.errors import UserError
 

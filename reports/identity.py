@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from robustbench_twicing.conditions import CLEAN, READOUT
+from robustbench_twicing.conditions.condition import CLEAN, READOUT
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import Evaluation, Manifest
 from robustbench_twicing.records.manifest import Difference, first_difference

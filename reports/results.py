@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from robustbench_twicing.conditions import CLEAN, READOUT
+from robustbench_twicing.conditions.condition import CLEAN, READOUT
 from robustbench_twicing.cost import Cost
 from robustbench_twicing.data.imagenet import NUM_CLASSES
 from robustbench_twicing.data.imagenet_c import OFFICIAL, PREFIX, SIDE

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from robustbench_twicing.conditions import CLEAN
+from robustbench_twicing.conditions.condition import CLEAN
 from robustbench_twicing.records import Status
 
 from .merging import Runs

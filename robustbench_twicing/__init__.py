@@ -18,7 +18,7 @@ _HOMES = {
     "build_model": ".models",
     "evaluate": ".runner",
     "list_models": ".models",
-    "load_model": ".loading",
+    "load_model": ".classifiers.loading",
 }
 
 

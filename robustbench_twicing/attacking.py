@@ -7,17 +7,17 @@ from itertools import chain
 import torch
 from torch import Tensor, nn
 
-from .attack_batch import AttackBatch
 from .classifiers.classifier import std_of
 from .classifiers.device import is_out_of_memory
-from .conditions import Condition, Sweep
+from .conditions.attack_batch import AttackBatch
+from .conditions.condition import Condition, Sweep
+from .conditions.threat_model import check_adversarial
 from .cost import CostMeter
 from .data.image_maker import place_of
 from .errors import ModelChangedError
 from .files.printable import one_line
 from .rows import Outcome
 from .scoring import Scores, linf, score
-from .threat import check_adversarial
 
 log = logging.getLogger(__name__)
 Keep = Callable[[Condition, Tensor], None]

@@ -8,7 +8,7 @@ import torch
 from .classifiers.classifier import Classifier
 from .classifiers.device import is_out_of_memory
 from .classifiers.gradient import eval_mode
-from .conditions import Condition
+from .conditions.condition import Condition
 from .data.image_maker import place_of
 from .data.imagenet import NUM_CLASSES
 from .errors import UserError

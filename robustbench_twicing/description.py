@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .classifiers.classifier import Classifier
-from .conditions import Condition
+from .conditions.condition import Condition
 from .data.summary import typical_side
 from .readouts import count_images
 from .records import Evaluation, Manifest

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import torch
 
-from .attack_batch import AttackBatch
 from .attacking import outcomes
 from .classifiers.classifier import Classifier
 from .classifiers.device import is_out_of_memory
 from .classifiers.precision import full_fp32
-from .conditions import Condition, sweep_groups
+from .conditions.attack_batch import AttackBatch
+from .conditions.condition import Condition, sweep_groups
 from .cost import CostMeter
 from .data import Dataset
 from .data.image_maker import place_of

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from .classifiers.classifier import Classifier
-from .conditions import Condition
+from .conditions.condition import Condition
 from .data import Dataset
 from .data.imagenet import ClassList, subset_indices
 from .rows import Outcome, Rows, scored

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
-from .conditions import Condition
+from .conditions.condition import Condition
 from .data import BadImageError, Dataset
 from .data.loader import LoadedBatch, pixels_hash
 from .errors import MissingImageError

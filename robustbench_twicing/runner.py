@@ -16,7 +16,7 @@ from .checking import check_request
 from .classifiers.classifier import Classifier
 from .classifiers.device import choose_device
 from .classifiers.gradient import eval_mode
-from .conditions import AttackFunction, Condition, from_functions
+from .conditions.condition import AttackFunction, Condition, from_functions
 from .data import Dataset, open_dataset
 from .data.crop_cache import cache_crops
 from .data.image_maker import Maker

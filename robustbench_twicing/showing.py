@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from .classifiers.classifier import Classifier
-from .conditions import Condition
+from .conditions.condition import Condition
 from .data.loader import LoadedBatch, pixels_hash, to_tensor
 from .errors import BrokenAttackError
 from .rows import Outcome, Rows, scored

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
-from .conditions import CLEAN, READOUT, Condition
+from .conditions.condition import CLEAN, READOUT, Condition
 from .data import Dataset
 from .data.imagenet import NUM_CLASSES, SUBSETS, ClassList
 from .errors import UserError

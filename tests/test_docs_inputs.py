@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
+from robustbench_twicing.conditions.suites import SuiteItem
+from robustbench_twicing.conditions.suites.reading import parse_suite
 from robustbench_twicing.data.imagenet import wnid_to_index
-from robustbench_twicing.suites import SuiteItem
-from robustbench_twicing.suites.reading import parse_suite
 
 TEXT = (Path(__file__).parent.parent / "docs" / "inputs.md").read_text(encoding="utf-8")
 

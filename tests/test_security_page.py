@@ -7,6 +7,7 @@ from robustbench_twicing.checkpoints import contents as finding
 from robustbench_twicing.checkpoints import reading as identify
 from robustbench_twicing.checkpoints import safetensors_files
 from robustbench_twicing.checkpoints.pickle import torch_pickle
+from robustbench_twicing.conditions.suites import reading as suites
 from robustbench_twicing.data import decoding
 from robustbench_twicing.data.fashion_mnist import idx
 from robustbench_twicing.data.folders import class_list, scanning
@@ -15,7 +16,6 @@ from robustbench_twicing.files import printable as lines
 from robustbench_twicing.files import regular as regular_files
 from robustbench_twicing.files import text as text_files
 from robustbench_twicing.records import reading, shape
-from robustbench_twicing.suites import reading as suites
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from attacks import ATTACKS
 from reports import results
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
-from robustbench_twicing.conditions import Condition, clean
+from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.data import BadImageError, Dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.records.schema import RECORD_SCHEMA

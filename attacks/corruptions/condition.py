@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from robustbench_twicing.conditions import Condition
+from robustbench_twicing.conditions.condition import Condition
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.data.image_maker import ImageSource
 from robustbench_twicing.data.imagenet_c import PREFIX, SIDE, Cell
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.protocols import PROTOCOLS
 
 from .generated import GeneratedImages
 from .official import open_official

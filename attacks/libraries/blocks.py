@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.attack_batch import AttackBatch
-from robustbench_twicing.budgets import format_budget
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.budgets import format_budget
+from robustbench_twicing.conditions.threat_model import ThreatModel
 from robustbench_twicing.seeds import derive_seed
-from robustbench_twicing.threat import ThreatModel
 
 from .lent_model import lent
 from .random_state import seeded_globally

@@ -7,8 +7,7 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing.classifiers.classifier import Classifier, std_of
-from robustbench_twicing.protocols import PROTOCOLS
-from robustbench_twicing.threat import ThreatModel, ball, unit
+from robustbench_twicing.conditions.threat_model import PROTOCOLS, ThreatModel, ball, unit
 
 from ..attacked_label import attacked_label
 from ..pgd import REL_STEP, climb, pgd

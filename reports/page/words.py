@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from robustbench_twicing.conditions import CLEAN
-from robustbench_twicing.protocols import PROTOCOLS
+from robustbench_twicing.conditions.condition import CLEAN
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
 from ..corruption_rows import ATTACK, corruption_rows
 from ..plots import attack_title

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from robustbench_twicing.protocols import PROTOCOLS
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
 from ..constants import constants_in
 from ..intervals import wilson

@@ -6,7 +6,7 @@ from typing import get_args
 import pandas as pd
 from matplotlib.figure import Figure
 
-from robustbench_twicing.conditions import CLEAN
+from robustbench_twicing.conditions.condition import CLEAN
 
 from ..corruption_error import Baseline
 from ..corruption_rows import ATTACK

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from robustbench_twicing.conditions import CLEAN, condition_id
+from robustbench_twicing.conditions.condition import CLEAN, condition_id
 
 from ..corruption_error import Baseline
 from ..merging import Runs

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from robustbench_twicing.conditions import CLEAN
+from robustbench_twicing.conditions.condition import CLEAN
 
 from ..constants import constants_in
 from ..merging import Runs

@@ -12,8 +12,8 @@ from .options import EvalOptions
 if TYPE_CHECKING:
     from attacks import AttackSpec
 
-    from ..conditions import Condition
-    from ..suites import Suite, SuiteItem
+    from ..conditions.condition import Condition
+    from ..conditions.suites import Suite, SuiteItem
 
 DEFAULT, CORRUPTIONS = "quick", "corruptions"
 """The suite where none is named; and where --corruptions is."""
@@ -64,7 +64,7 @@ def make_conditions(options: EvalOptions, dataset: str | None = None) -> "list[C
     Raises:
         UserError: an unknown suite, attack, budget, protocol or constant, or a condition twice.
     """
-    from ..protocols import PROTOCOLS
+    from ..conditions.threat_model import PROTOCOLS
 
     suite = _suite(options)
     _check_data_only(suite, _suite_name(options))
@@ -101,7 +101,7 @@ def _suite_name(options: EvalOptions) -> str:
 
 
 def _suite(options: EvalOptions) -> "Suite":
-    from ..suites import load_suite
+    from ..conditions.suites import load_suite
 
     return load_suite(_suite_name(options))
 
@@ -112,9 +112,9 @@ def _is_on(item: "SuiteItem", dataset: str | None, *, named: bool) -> bool:
 
 def _items(suite: "Suite", options: EvalOptions) -> "Sequence[SuiteItem]":
     """The suite's items, with other attacks or budgets where the command line names them."""
-    from ..budgets import parse_budgets
-    from ..conditions import CLEAN
-    from ..suites import SuiteItem
+    from ..conditions.budgets import parse_budgets
+    from ..conditions.condition import CLEAN
+    from ..conditions.suites import SuiteItem
 
     budgets = None if options.eps is None else parse_budgets(options.eps)
     if options.attacks is None:
@@ -170,7 +170,7 @@ def _check_protocol(
 def _of_item(
     item: "SuiteItem", protocol: str, overrides: Overrides, options: EvalOptions
 ) -> "list[Condition]":
-    from ..conditions import CLEAN, clean
+    from ..conditions.condition import CLEAN, clean
 
     protocol = item.protocol or protocol
     if item.corruption:

@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from ..data.imagenet_c import SIDE, parse_corruptions, parse_severities
-from .corruptions import parse_jpeg
 from .run_folders import check_out
 
 ALL = "1-5"
@@ -29,8 +27,8 @@ def run(
     limit: Annotated[int | None, typer.Option(help="Seeded subset of N images.")] = None,
     seed: Annotated[int, typer.Option(help="Of every random draw.")] = 0,
     imagenet_c_size: Annotated[
-        int, typer.Option(help="Pixels a side; any but 224 is not ImageNet-C.")
-    ] = SIDE,
+        int | None, typer.Option(help="Pixels a side; any but 224 is not ImageNet-C.")
+    ] = None,
     imagenet_c_jpeg: Annotated[
         str, typer.Option(help="85 as the official files, or none: PNG without the second JPEG.")
     ] = "85",
@@ -46,7 +44,9 @@ def run(
     from attacks.corruptions.folder import Recipe, write_folder
 
     from ..data import open_dataset
+    from ..data.imagenet_c import SIDE, parse_corruptions, parse_severities
     from .console import Console
+    from .corruptions import parse_jpeg
 
     check_out(out)
     recipe = Recipe(
@@ -54,7 +54,7 @@ def run(
         parse_severities(severities),
         seed,
         parse_jpeg(imagenet_c_jpeg),
-        imagenet_c_size,
+        SIDE if imagenet_c_size is None else imagenet_c_size,
         frost_dir,
     )
     if "frost" in recipe.corruptions:

@@ -11,9 +11,9 @@ MOST_NAMES = 6
 """Conditions that one line names."""
 
 if TYPE_CHECKING:
-    from ..conditions import Condition
+    from ..conditions.condition import Condition
+    from ..conditions.suites import SuiteItem
     from ..data import Dataset
-    from ..suites import SuiteItem
 
 
 def named_item(name: str) -> "SuiteItem":
@@ -22,7 +22,7 @@ def named_item(name: str) -> "SuiteItem":
     Raises:
         UserError: an unknown name.
     """
-    from ..suites import SuiteItem
+    from ..conditions.suites import SuiteItem
 
     corruptions, severities = parse_id(name)
     return SuiteItem(corruption=corruptions, severity=severities)
@@ -34,7 +34,7 @@ def with_corruptions(items: "Sequence[SuiteItem]", options: EvalOptions) -> "lis
     Raises:
         UserError: unknown names, or options of corruptions without any.
     """
-    from ..suites import SuiteItem
+    from ..conditions.suites import SuiteItem
 
     found = list(items)
     if options.corruptions is not None:

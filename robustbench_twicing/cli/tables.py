@@ -90,7 +90,7 @@ def parse_budgets_of(texts: Sequence[str]) -> dict[str, Fraction]:
     """
     from reports.tables.presets import PAPER_BUDGETS
 
-    from ..budgets import parse_budget
+    from ..conditions.budgets import parse_budget
 
     budgets = dict(PAPER_BUDGETS)
     for text in texts:

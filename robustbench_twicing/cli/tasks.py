@@ -10,7 +10,7 @@ from .data_sets import Sources
 from .options import EvalOptions
 
 if TYPE_CHECKING:
-    from ..conditions import Condition
+    from ..conditions.condition import Condition
     from ..data import Dataset
     from ..tasks import Task
 
@@ -28,7 +28,7 @@ def conditions_by_set(options: EvalOptions, sources: Sources) -> "Conditions":
     Raises:
         UserError: as `make_conditions`.
     """
-    from ..conditions import clean
+    from ..conditions.condition import clean
 
     suite = suite_data(options)
     if sources.imagenet_c is not None and suite.corrupted and not _says_how_to_corrupt(options):

@@ -55,8 +55,8 @@ def run(options: EvalOptions) -> int:
 
     from attacks.verification import Setting, verify
 
-    from ..budgets import parse_budgets
     from ..classifiers.device import choose_device
+    from ..conditions.budgets import parse_budgets
     from ..data.loader import to_tensor
     from .console import Console
     from .request import make_request

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from ..conditions.threat_model import PROTOCOLS
 from ..data.imagenet_c import SIDE
 from ..errors import UserError
-from ..protocols import PROTOCOLS
 
 MOST_PARTS = 1_000_000
 """Of one evaluation; every one of them is looked for."""

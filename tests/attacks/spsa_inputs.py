@@ -5,9 +5,8 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
-from robustbench_twicing.protocols import PROTOCOLS
+from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS
 from robustbench_twicing.seeds import image_generators
-from robustbench_twicing.threat import PIXEL
 from tests.tiny import PREPROCESSING, Linear
 
 EPS = 4 / 255

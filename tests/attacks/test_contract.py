@@ -13,11 +13,10 @@ from torch import Tensor, nn
 
 import attacks
 from attacks import ATTACKS, fgsm
-from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord, std_of
-from robustbench_twicing.conditions import Condition
-from robustbench_twicing.protocols import PROTOCOLS
-from robustbench_twicing.threat import check_adversarial
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.condition import Condition
+from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial
 from tests.tiny import PREPROCESSING, ConvNet, Linear, convnet
 
 EPS = Fraction(4, 255)

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from attacks import fgsm, noise, pgd, pgd_any, spsa
+from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel, check_adversarial
 from robustbench_twicing.seeds import image_generators
-from robustbench_twicing.threat import PIXEL, ThreatModel, check_adversarial
 from tests.tiny import convnet
 
 pytestmark = pytest.mark.cuda

@@ -8,10 +8,9 @@ from torch import Tensor
 
 from attacks import fgsm
 from attacks.fgsm import fgsm_sweep, step
-from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
-from robustbench_twicing.protocols import PROTOCOLS
-from robustbench_twicing.threat import PIXEL, ThreatModel
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel
 from tests.tiny import PREPROCESSING, Halfspace, Linear, convnet
 
 EPS = 4 / 255

@@ -9,11 +9,10 @@ from torch import Tensor, nn
 
 from attacks import noise
 from attacks.noise import noise_sweep
-from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
-from robustbench_twicing.protocols import PROTOCOLS
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel, ball
 from robustbench_twicing.seeds import image_generators
-from robustbench_twicing.threat import PIXEL, ThreatModel, ball
 from tests.tiny import PREPROCESSING
 
 EPS = 4 / 255

@@ -8,12 +8,11 @@ from torch import Tensor, nn
 
 from attacks import fgsm, pgd
 from attacks.pgd import REL_STEP, STEPS, pgd_sweep
-from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.classifiers.gradient import input_gradient
-from robustbench_twicing.protocols import PROTOCOLS
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel, ball
 from robustbench_twicing.seeds import image_generators
-from robustbench_twicing.threat import PIXEL, ThreatModel, ball
 from tests.tiny import PREPROCESSING, Halfspace, Linear, convnet
 
 EPS = 4 / 255

@@ -10,11 +10,10 @@ from torch import Tensor, nn
 from attacks import pgd, pgd_any
 from attacks.pgd_any import pgd_any_sweep
 from attacks.table import ATTACKS
-from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifiers.classifier import Classifier
-from robustbench_twicing.protocols import PROTOCOLS
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel
 from robustbench_twicing.seeds import image_generators
-from robustbench_twicing.threat import PIXEL, ThreatModel
 from tests.tiny import Linear, convnet
 
 COUNT, STEPS = 24, 6

@@ -8,8 +8,14 @@ from torch import Tensor, nn
 
 from attacks import noise, spsa
 from attacks.spsa import DELTA, LEARNING_RATE, SAMPLES, STEPS, margin, spsa_gradient
+from robustbench_twicing.conditions.threat_model import (
+    PIXEL,
+    ThreatModel,
+    ball,
+    check_adversarial,
+    unit,
+)
 from robustbench_twicing.seeds import uniform_like
-from robustbench_twicing.threat import PIXEL, ThreatModel, ball, check_adversarial, unit
 from tests.tiny import Linear, convnet
 
 from .spsa_inputs import EPS, THREATS, away, generators, images, linear

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from attacks import ATTACKS, spsa
 from attacks.spsa import spsa_sweep
-from robustbench_twicing.attack_batch import AttackBatch
-from robustbench_twicing.conditions import clean
-from robustbench_twicing.threat import PIXEL, ThreatModel
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.condition import clean
+from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from tests import tiny
 from tests.tiny import convnet, noise, run
 

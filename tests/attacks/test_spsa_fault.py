@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attacks import spsa
 from robustbench_twicing.classifiers.classifier import Classifier
-from robustbench_twicing.threat import PIXEL, ThreatModel
+from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from tests.tiny import PREPROCESSING, convnet
 
 from .spsa_inputs import EPS, PAPER, THREATS, generators, images

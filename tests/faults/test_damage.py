@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from robustbench_twicing.conditions import from_functions
+from robustbench_twicing.conditions.condition import from_functions
 from robustbench_twicing.data import open_dataset
 from robustbench_twicing.errors import UnreadableError, UserError
 from robustbench_twicing.records import RunFolder

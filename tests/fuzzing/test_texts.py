@@ -9,8 +9,8 @@ from attacks.corruptions.layout import read_record
 from reports.normaliser import read_normaliser
 from reports.tables.as_text import as_csv
 from reports.tables.efficiency import COLUMNS, efficiency_tables
+from robustbench_twicing.conditions.suites import list_suites, load_suite
 from robustbench_twicing.data.opening import open_dataset
-from robustbench_twicing.suites import list_suites, load_suite
 from tests.palette import OBJECTNET, write, write_mappings
 
 from .rounds import Kind, fuzz

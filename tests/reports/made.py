@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from attacks import find_attack
-from robustbench_twicing.budgets import parse_budget
-from robustbench_twicing.conditions import CLEAN, Condition, clean
+from robustbench_twicing.conditions.budgets import parse_budget
+from robustbench_twicing.conditions.condition import CLEAN, Condition, clean
 from robustbench_twicing.cost import Cost
 from robustbench_twicing.description import describe_condition
 from robustbench_twicing.records import Evaluation, Manifest, Part, RunFolder

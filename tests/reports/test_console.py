@@ -15,7 +15,7 @@ from attacks import ATTACKS
 from reports import merge, print_results, results
 from reports.explanations import explain_flag
 from robustbench_twicing import evaluate
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.runner import Options, Run, evaluate_models
 from robustbench_twicing.shares import Share
 from robustbench_twicing.tasks import make_task

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from reports import COLUMNS, merge, results
-from robustbench_twicing.conditions import Condition
+from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.description import describe_condition
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import RunFolder

@@ -14,7 +14,7 @@ import torch
 from attacks import ATTACKS
 from reports import COLUMNS, results, write_results
 from reports.intervals import wilson
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.cost import Cost
 from robustbench_twicing.data import Skipped
 from robustbench_twicing.data.loader import to_tensor

@@ -9,8 +9,8 @@ from attacks import ATTACKS
 from reports import merge, results
 from reports.page.words import headlines, what_was_run
 from reports.sweeps import budget_curves
-from robustbench_twicing.budgets import parse_budget
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.budgets import parse_budget
+from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data import open_dataset, subset_indices
 from robustbench_twicing.runner import Options, Run, evaluate_models
 from robustbench_twicing.tasks import make_task, with_clean_subsets

@@ -15,7 +15,7 @@ from attacks import corruption_condition
 from attacks.corruptions.folder import Recipe, write_folder
 from robustbench_twicing import evaluate
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
-from robustbench_twicing.conditions import Condition, clean
+from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.data import BadImageError, Dataset, open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.runner import Options, evaluate_models

@@ -15,7 +15,7 @@ import robustbench_twicing
 from attacks import ATTACKS, pgd
 from robustbench_twicing import evaluate
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
-from robustbench_twicing.conditions import BACKWARD_COST, clean
+from robustbench_twicing.conditions.condition import BACKWARD_COST, clean
 from robustbench_twicing.data.loader import pixels_hash
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.progress import Step

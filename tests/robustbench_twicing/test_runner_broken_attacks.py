@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from robustbench_twicing import evaluate
-from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
-from robustbench_twicing.conditions import Condition, clean
-from robustbench_twicing.protocols import PROTOCOLS
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.condition import Condition, clean
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from tests.tiny import PREPROCESSING, column, convnet, noise, quick_conditions, run, table, text
 
 EPS = 4 / 255

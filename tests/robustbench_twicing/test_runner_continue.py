@@ -19,7 +19,7 @@ import pytest
 from attacks import ATTACKS
 from reports import results, write_results
 from reports.sessions import read_sessions
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data import Dataset
 from robustbench_twicing.data.opening import limit_dataset
 from robustbench_twicing.errors import UserError

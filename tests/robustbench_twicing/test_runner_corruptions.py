@@ -18,7 +18,7 @@ from attacks.corruptions import GeneratedImages
 from attacks.corruptions.folder import Recipe, write_folder
 from reports import results
 from robustbench_twicing import evaluate
-from robustbench_twicing.conditions import Condition, clean
+from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.data import Dataset, open_dataset
 from robustbench_twicing.data.loader import pixels_hash
 from robustbench_twicing.errors import UserError

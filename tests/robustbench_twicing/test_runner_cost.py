@@ -7,7 +7,7 @@ import pytest
 
 from attacks import ATTACKS
 from attacks.spec import SCORING_PASSES
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.condition import clean
 from tests.tiny import convnet, noise, run, table
 
 BUDGETS = [Fraction(n, 255) for n in (1, 2, 4, 8)]

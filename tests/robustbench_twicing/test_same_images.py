@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data import Dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.runner import Run

@@ -8,7 +8,7 @@ import pytest
 
 from reports import results
 from robustbench_twicing import evaluate
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data import Dataset, open_dataset, subset_indices
 from robustbench_twicing.data.imagenet import SUBSETS
 from robustbench_twicing.errors import UserError

@@ -12,7 +12,7 @@ from attacks import pgd
 from reports import results
 from robustbench_twicing import evaluate
 from robustbench_twicing.classifiers.classifier import Classifier
-from robustbench_twicing.conditions import clean, from_functions
+from robustbench_twicing.conditions.condition import clean, from_functions
 from robustbench_twicing.data import Dataset, open_dataset, subset_indices
 from robustbench_twicing.data.imagenet import SUBSETS, Subset
 from robustbench_twicing.runner import Options, Run, evaluate_models

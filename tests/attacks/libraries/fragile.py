@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu
 
 from attacks.libraries import FOOLBOX, PRESETS, TORCHATTACKS
-from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.data.preprocessing import Preprocessing
 
 SIDE = 32

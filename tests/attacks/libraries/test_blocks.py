@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from attacks.libraries.blocks import BLOCK, BlockSweep
-from robustbench_twicing.attack_batch import AttackBatch
-from robustbench_twicing.threat import PIXEL, ThreatModel
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from tests.tiny import Linear
 
 EPS = Fraction(4, 255)

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from attacks import find_attack
-from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifiers.classifier import std_of
-from robustbench_twicing.conditions import Condition
-from robustbench_twicing.threat import check_adversarial
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.condition import Condition
+from robustbench_twicing.conditions.threat_model import check_adversarial
 
 from .fragile import COUNT, EPS, EVERY, SIDE, SMALL, batch, classifier, images
 

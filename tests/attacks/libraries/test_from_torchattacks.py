@@ -12,7 +12,7 @@ from attacks.libraries import PRESETS, TORCHATTACKS, preset_attack, torchattacks
 from attacks.libraries.from_torchattacks import _run
 from attacks.libraries.random_state import seeded_globally
 from attacks.spec import AttackSpec
-from robustbench_twicing.attack_batch import AttackBatch
+from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.seeds import derive_seed
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attacks import find_attack
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.condition import clean
 from tests import tiny
 
 from .fragile import BLACK_BOX, EPS, EVERY, SMALL, batch, classifier, images

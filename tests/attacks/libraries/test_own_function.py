@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attacks.libraries import own_attack
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.runner import Run
 from tests.tiny import column, convnet, noise, run, table

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from attacks.verification import Agreement, Setting, verify
 from attacks.verification.paper import SPSA_SAMPLES, SPSA_STEPS
 from robustbench_twicing.classifiers.classifier import Classifier
-from robustbench_twicing.threat import ThreatModel
+from robustbench_twicing.conditions.threat_model import ThreatModel
 from tests.tiny import convnet, halfspace
 
 fgsm, pgd = (import_module(f"attacks.{name}") for name in ("fgsm", "pgd"))

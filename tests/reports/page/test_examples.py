@@ -17,7 +17,7 @@ from reports.page import examples
 from reports.page.class_names import class_name
 from reports.page.embedding import LARGEST_SIDE, embed_pixels
 from reports.page.examples import Examples, find_examples, magnified, spread
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import AdversarialStore, Evaluation, RunFolder
 from robustbench_twicing.records.adversarial import read_kept

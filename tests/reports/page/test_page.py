@@ -17,7 +17,7 @@ from attacks import ATTACKS
 from reports import merge, results
 from reports.page import comparing, content, embedding, spoken_size, write_page
 from reports.sessions import read_sessions
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.runner import Options, evaluate_models
 from robustbench_twicing.tasks import make_task

@@ -9,8 +9,8 @@ from attacks import ATTACKS
 from attacks.corruptions import GeneratedImages
 from robustbench_twicing.cli.conditions import make_conditions
 from robustbench_twicing.cli.options import EvalOptions
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.protocols import PROTOCOLS
 
 
 def keys(**options: Any) -> list[str]:

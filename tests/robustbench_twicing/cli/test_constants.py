@@ -8,7 +8,7 @@ import pytest
 
 from robustbench_twicing.cli.conditions import make_conditions
 from robustbench_twicing.cli.options import EvalOptions
-from robustbench_twicing.conditions import Condition
+from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.errors import UserError
 from tests.robustbench_twicing.cli.conftest import Site
 

@@ -7,7 +7,7 @@ import pytest
 
 from robustbench_twicing.checkpoints import bundled as zoo
 from robustbench_twicing.cli import demo, main
-from robustbench_twicing.conditions import clean
+from robustbench_twicing.conditions.condition import clean
 from tests.tiny import convnet, noise, run
 
 MODELS = ("fmnist_deit", "fmnist_twicing")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from robustbench_twicing.checkpoints import read_checkpoint
+from robustbench_twicing.conditions.suites import load_suite
 from robustbench_twicing.data import open_dataset
 from robustbench_twicing.data.decoding import read_header, read_rgb
 from robustbench_twicing.data.folders.class_list import read_classes
@@ -16,7 +17,6 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.text import read_json, read_text
 from robustbench_twicing.records.adversarial import read_kept
 from robustbench_twicing.records.reading import read_part
-from robustbench_twicing.suites import load_suite
 
 READERS: dict[str, Callable[[Path], object]] = {
     "a.txt": read_text,

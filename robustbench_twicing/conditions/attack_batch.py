@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from ..classifiers.classifier import Classifier
+from ..classifiers.device import is_out_of_memory
+from ..classifiers.gradient import gradient_or_zero, input_gradient
+from ..errors import BrokenAttackError
+from ..seeds import image_generators
 from .budgets import format_budget
-from .classifiers.classifier import Classifier
-from .classifiers.device import is_out_of_memory
-from .classifiers.gradient import gradient_or_zero, input_gradient
-from .errors import BrokenAttackError
-from .seeds import image_generators
-from .threat import ThreatModel
+from .threat_model import ThreatModel
 
 
 class AttackBatch:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from robustbench_twicing.budgets import format_budget, parse_budget, parse_budgets
+from robustbench_twicing.conditions.budgets import format_budget, parse_budget, parse_budgets
 from robustbench_twicing.errors import UserError
 
 BUDGETS = st.fractions(0, 1, max_denominator=10_000)

@@ -6,8 +6,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from robustbench_twicing.conditions.threat_model import (
+    PIXEL,
+    TOLERANCE,
+    ThreatModel,
+    ball,
+    check_adversarial,
+)
 from robustbench_twicing.errors import BrokenAttackError
-from robustbench_twicing.threat import PIXEL, TOLERANCE, ThreatModel, ball, check_adversarial
 
 NORMALIZED = ThreatModel(space="normalized", clip=False)
 STD = torch.tensor([0.2, 0.25, 0.3])

@@ -12,10 +12,10 @@ from pydantic import (
     model_validator,
 )
 
+from ...data.imagenet_c import SEVERITIES, parse_corruptions
+from ...data.known_sets.table import known_set
+from ...errors import UserError
 from ..budgets import parse_budget
-from ..data.imagenet_c import SEVERITIES, parse_corruptions
-from ..data.known_sets.table import known_set
-from ..errors import UserError
 
 CLEAN = "clean"
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from robustbench_twicing.conditions.suites import Suite, load_suite
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.suites import Suite, load_suite
 
 
 def load(text: str, tmp_path: Path) -> Suite:

@@ -10,17 +10,17 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.attack_batch import AttackBatch
-from robustbench_twicing.conditions import (
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.condition import (
     Condition,
     clean,
     condition_id,
     from_functions,
     sweep_groups,
 )
+from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.seeds import Generators
-from robustbench_twicing.threat import PIXEL, ThreatModel
 from tests.tiny import Linear
 
 

@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 
-from .errors import UserError
+from ..errors import UserError
 
 LARGEST_PLAIN_NUMBER = Fraction(1, 5)
 """A budget without "/255" above this is almost surely meant in 255ths (4 for 4/255)."""

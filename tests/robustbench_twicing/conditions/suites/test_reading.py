@@ -9,10 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from attacks import ATTACKS
+from robustbench_twicing.conditions.suites import list_suites, load_suite
+from robustbench_twicing.conditions.suites.reading import parse_suite
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.suites import list_suites, load_suite
-from robustbench_twicing.suites.reading import parse_suite
 
 PGD = "conditions:\n- attack: pgd\n"
 FOG = "conditions:\n- corruption: fog\n"

@@ -8,14 +8,13 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from ..data.image_maker import ImageSource
+from ..data.imagenet import ClassList
+from ..data.imagenet_c import is_imagenet_c
+from ..errors import UserError
 from .attack_batch import AttackBatch
 from .budgets import format_budget, parse_budget
-from .data.image_maker import ImageSource
-from .data.imagenet import ClassList
-from .data.imagenet_c import is_imagenet_c
-from .errors import UserError
-from .protocols import PROTOCOLS
-from .threat import PIXEL, ThreatModel
+from .threat_model import PIXEL, PROTOCOLS, ThreatModel
 
 BACKWARD_COST = 2.0
 """A backward pass in forward passes, for estimates; with respect to the input only it is 1 to 2."""

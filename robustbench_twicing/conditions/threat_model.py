@@ -6,7 +6,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from .errors import BrokenAttackError
+from ..errors import BrokenAttackError
+from ..registry import Registry
 
 TOLERANCE = 1e-6
 """How far outside its ball an adversarial pixel may lie through float32 rounding."""
@@ -98,3 +99,36 @@ def check_adversarial(
         raise BrokenAttackError(
             f"left the valid range [0, 1]: {x_adv.min().item():g} to {x_adv.max().item():g}"
         )
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A named threat model; each attack has constants of its own under it.
+
+    Attributes:
+        name: as written in results.
+        threat: see `ThreatModel`.
+        meaning: one sentence for the reader of a report.
+    """
+
+    name: str
+    threat: ThreatModel
+    meaning: str
+
+
+PROTOCOLS: Registry[Protocol] = Registry("protocol")
+PROTOCOLS["pixel"] = Protocol(
+    "pixel",
+    PIXEL,
+    "budgets are pixel changes in [0, 1], adversarial images are clipped to valid pixels, and the "
+    "attack moves away from the true label.",
+)
+PROTOCOLS["paper"] = Protocol(
+    "paper",
+    ThreatModel(space="normalized", clip=False, label="predicted"),
+    "as the Twicing paper's numbers were made: budgets are in normalised units (with ImageNet's "
+    "standard deviations 4/255 is about 0.9/255 in pixels), nothing is clipped to valid pixels, "
+    "the attack moves away from the model's own prediction, and SPSA estimates its gradient at "
+    "twice the image (a fault of cleverhans 4.0.0, kept on purpose); not comparable with protocol "
+    "pixel.",
+)

@@ -8,10 +8,10 @@ from typing import Any, get_args
 import yaml
 from pydantic import ValidationError
 
-from ..data.imagenet_c import GROUPS, SEVERITIES
-from ..data.known_sets.table import KNOWN_SETS
-from ..errors import UserError
-from ..files.text import read_text
+from ...data.imagenet_c import GROUPS, SEVERITIES
+from ...data.known_sets.table import KNOWN_SETS
+from ...errors import UserError
+from ...files.text import read_text
 from .items import ProtocolName, Suite, SuiteItem
 
 LARGEST_FILE = 100_000

@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.attack_batch import AttackBatch
 from robustbench_twicing.classifiers.gradient import input_gradient
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from robustbench_twicing.errors import BrokenAttackError
 from robustbench_twicing.seeds import image_generators
-from robustbench_twicing.threat import PIXEL, ThreatModel
 from tests.tiny import Linear
 
 PREDICTED = ThreatModel(label="predicted")

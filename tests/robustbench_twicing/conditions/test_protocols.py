@@ -10,11 +10,10 @@ from torch import Tensor
 
 from attacks import ATTACKS, fgsm, pgd
 from robustbench_twicing import evaluate
-from robustbench_twicing.conditions import Condition, clean
+from robustbench_twicing.conditions.condition import Condition, clean
+from robustbench_twicing.conditions.suites import load_suite
+from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.protocols import PROTOCOLS
-from robustbench_twicing.suites import load_suite
-from robustbench_twicing.threat import PIXEL, ThreatModel
 from tests.tiny import PREPROCESSING, SIDE, column, convnet, noise, run, table
 
 PAPER = PROTOCOLS["paper"].threat
@@ -81,7 +80,7 @@ def test_pgd_is_cleverhans_from_its_start_to_its_end(eps: float) -> None:
 
 
 def swept(name: str, protocol: str, labels: Tensor) -> Tensor:
-    from robustbench_twicing.attack_batch import AttackBatch
+    from robustbench_twicing.conditions.attack_batch import AttackBatch
 
     asked = ATTACKS[name].condition(Fraction(4, 255), protocol, {"steps": 3, "samples": 8})
     batch = AttackBatch(convnet(), images(), labels, images=[str(n) for n in range(8)])

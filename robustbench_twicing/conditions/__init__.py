@@ -1,0 +1,7 @@
+"""What is done to the images.
+
+- `budgets`: exact fractions, as they are written; `threat_model`: the ball, its check, protocols.
+- `condition`: `Condition`, one thing done to the images, with a stable id.
+- `attack_batch`: what an attack is given.
+- `suites`: ordered lists of conditions, as YAML files.
+"""
