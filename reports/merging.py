@@ -28,9 +28,9 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from robustbench_twicing.cost import Cost
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import Evaluation, Manifest, RunFolder, condition_key
+from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
 from .frames import condition_codes, records_frame

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from robustbench_twicing.cost import Cost
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import Evaluation, Parts, RunFolder
+from robustbench_twicing.records.cost import Cost
 
 
 def read_shards(folders: Sequence[RunFolder], evaluation: Evaluation) -> Parts:

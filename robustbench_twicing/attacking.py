@@ -12,10 +12,10 @@ from .classifiers.device import is_out_of_memory
 from .conditions.attack_batch import AttackBatch
 from .conditions.condition import Condition, Sweep
 from .conditions.threat_model import check_adversarial
-from .cost import CostMeter
 from .data.image_maker import place_of
 from .errors import ModelChangedError
 from .files.printable import one_line
+from .records.cost import CostMeter
 from .rows import Outcome
 from .scoring import Scores, linf, score
 

@@ -13,7 +13,6 @@ from .classifiers.device import is_out_of_memory
 from .classifiers.precision import full_fp32
 from .conditions.attack_batch import AttackBatch
 from .conditions.condition import Condition, sweep_groups
-from .cost import CostMeter
 from .data import Dataset
 from .data.image_maker import place_of
 from .data.loader import LoadedBatch, LoadedPart, to_tensor
@@ -24,6 +23,7 @@ from .halving import in_pieces_that_fit
 from .progress import Report, Step
 from .readouts import is_counted, kept_logits, read_out
 from .records import AdversarialStore, Part
+from .records.cost import CostMeter
 from .records.schema import RECORD_SCHEMA
 from .rows import Rows, facts, scored, without_scores
 from .scoring import Scores, score

@@ -22,11 +22,11 @@ from .data.crop_cache import cache_crops
 from .data.image_maker import Maker
 from .data.loader import load_parts
 from .description import make_manifest
-from .environment import describe_environment
 from .evaluation import Subject, evaluate_part
 from .progress import Report, Step, silent
 from .records import AdversarialStore, Evaluation, RunFolder, session, set_aside_damaged
 from .records.adversarial import FOLDER as ADVERSARIAL
+from .records.environment import describe_environment
 from .run_options import PRECISIONS, Options
 from .same_images import check_same_images
 from .stopping import Stop

@@ -15,7 +15,8 @@ from robustbench_twicing.files import arrays as numpy_files
 from robustbench_twicing.files import printable as lines
 from robustbench_twicing.files import regular as regular_files
 from robustbench_twicing.files import text as text_files
-from robustbench_twicing.records import reading, shape
+from robustbench_twicing.records import parts as reading
+from robustbench_twicing.records import schema as shape
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")

@@ -221,7 +221,7 @@ def default_out(label: str) -> Path:
     """A fresh run folder below runs/, named by time and model."""
     from datetime import UTC, datetime
 
-    from ..records.store import folder_name
+    from ..records.run_folder import folder_name
 
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return Path("runs") / f"{stamp}-{folder_name(label)}"

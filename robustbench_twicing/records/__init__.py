@@ -1,12 +1,17 @@
-"""The record of a run: a manifest and Parquet parts of one row per image and condition."""
+"""The record of a run: a manifest and Parquet parts of one row per image and condition.
+
+- `run_folder`: `RunFolder`, which all of it lies in; `manifest`: run.json; `schema`: what both hold.
+- `parts`: Parquet files read back and checked; `locks`: who works on which.
+- `session`: the work of one process; `environment`: its machine and versions; `cost`: its passes.
+- `adversarial`: images kept for a look.
+"""
 
 from .adversarial import AdversarialStore
-from .healing import set_aside_damaged
 from .manifest import Evaluation, Manifest, condition_key
-from .reading import Parts, Records
+from .parts import Parts, Records
+from .run_folder import Part, RunFolder
 from .schema import SCHEMA_VERSION, Status
-from .session import session
-from .store import Part, RunFolder
+from .session import session, set_aside_damaged
 
 __all__ = [
     "SCHEMA_VERSION",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import UserError
 from ..files.arrays import open_archive
 from ..files.atomic import write_atomically
-from .store import folder_name
+from .run_folder import folder_name
 
 Pixels = NDArray[np.float32]
 FOLDER = "adversarial"

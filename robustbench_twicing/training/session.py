@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from ..data import Dataset
-from ..environment import describe_environment
 from ..errors import UserError
 from ..models import build_model, resolve_model
+from ..records.environment import describe_environment
 from ..seeds import derive_seed
 from .batches import EpochBatches, load_epoch
 from .folder import STATE, TrainingFolder

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from robustbench_twicing.records import RunFolder
-from robustbench_twicing.records.reading import META, META_HASH
+from robustbench_twicing.records.parts import META, META_HASH
 from tests.tiny import greys, halfspace, quick_conditions, run
 
 from .textwise import VALUES, change_value

@@ -16,7 +16,7 @@ from PIL import Image
 
 from robustbench_twicing.classifiers.user_code import is_user_code
 from robustbench_twicing.cli import main
-from robustbench_twicing.environment import git_state
+from robustbench_twicing.records.environment import git_state
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("robustbench_twicing", "attacks", "reports")
@@ -134,7 +134,7 @@ ALLOWED = {
     ("exec_module", "robustbench_twicing/classifiers/user_code.py"),
     ("import_module", "robustbench_twicing/classifiers/user_code.py"),
     ("import_module", "robustbench_twicing/__init__.py"),
-    ("subprocess", "robustbench_twicing/environment.py"),
+    ("subprocess", "robustbench_twicing/records/environment.py"),
     ("torch.load", "robustbench_twicing/checkpoints/pickle/torch_pickle.py"),
 }
 """What can run code, and the file that may use it."""

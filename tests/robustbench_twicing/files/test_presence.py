@@ -7,8 +7,9 @@ import pytest
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.atomic import is_there
-from robustbench_twicing.records import RunFolder, store
-from tests.robustbench_twicing.records.test_store import evaluation, manifest, part
+from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records import run_folder as store
+from tests.robustbench_twicing.records.test_run_folder import evaluation, manifest, part
 
 LONG = "x" * 300
 """No file system of ours has such a name, and says so: neither yes nor no."""

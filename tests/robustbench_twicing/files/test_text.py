@@ -16,7 +16,7 @@ from robustbench_twicing.data.folders.label_file import read_label_file
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.text import read_json, read_text
 from robustbench_twicing.records.adversarial import read_kept
-from robustbench_twicing.records.reading import read_part
+from robustbench_twicing.records.parts import read_part
 
 READERS: dict[str, Callable[[Path], object]] = {
     "a.txt": read_text,

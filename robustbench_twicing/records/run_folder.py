@@ -13,14 +13,22 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..cost import Cost
 from ..errors import UserError
 from ..files.atomic import is_free, is_there, write_atomically, write_once
-from .manifest import Evaluation, Manifest, first_difference
-from .ownership import Ownership
-from .reading import META, META_HASH, DamagedPartError, Parts, Records, digest, read_part
+from .cost import Cost
+from .locks import Ownership
+from .manifest import (
+    PARTS,
+    SESSIONS,
+    SETTINGS,
+    Evaluation,
+    Manifest,
+    comparable,
+    first_difference,
+    read_settings,
+)
+from .parts import META, META_HASH, DamagedPartError, Parts, Records, digest, read_part
 from .schema import RECORD_SCHEMA, SCHEMA_VERSION
-from .settings import PARTS, SESSIONS, SETTINGS, comparable, read_settings
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import ownership
-from robustbench_twicing.records.ownership import Ownership
+from robustbench_twicing.records import locks as ownership
+from robustbench_twicing.records.locks import Ownership
 
 
 def hold(folder: Path, part: int, pipe: Connection) -> None:

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field
 
-from ..cost import Cost
 from ..errors import UserError
 from ..files.regular import check_regular
+from .cost import Cost
 from .schema import RECORD_SCHEMA, check_version
 
 META = b"robustbench_twicing"

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from . import __version__
-from .classifiers.device import device_name
+from .. import __version__
+from ..classifiers.device import device_name
 
 PACKAGES = (
     "torch",

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from robustbench_twicing import __version__, environment
+from robustbench_twicing import __version__
 from robustbench_twicing.classifiers.device import choose_device, is_out_of_memory
-from robustbench_twicing.environment import PACKAGES, describe_environment, git_state
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.records import environment
+from robustbench_twicing.records.environment import PACKAGES, describe_environment, git_state
 
 
 def test_the_environment_is_written_as_json() -> None:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.gradient import input_gradient
-from robustbench_twicing.cost import Cost, CostMeter
+from robustbench_twicing.records.cost import Cost, CostMeter
 from tests.tiny import Linear
 
 
