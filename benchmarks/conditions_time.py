@@ -28,8 +28,8 @@ from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data import Dataset, open_dataset
 from robustbench_twicing.data.image_maker import Maker, Wanted
 from robustbench_twicing.data.opening import limit_dataset
-from robustbench_twicing.runner import Options, evaluate_models
-from robustbench_twicing.tasks import make_task
+from robustbench_twicing.evaluation.runner import Options, evaluate_models
+from robustbench_twicing.evaluation.tasks import make_task
 
 BUDGET, SEVERITY = Fraction(1, 255), 3
 

@@ -28,9 +28,9 @@ from robustbench_twicing import load_model
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data import open_dataset
 from robustbench_twicing.data.opening import limit_dataset
-from robustbench_twicing.runner import Options, evaluate_models
-from robustbench_twicing.shares import Share
-from robustbench_twicing.tasks import make_task
+from robustbench_twicing.evaluation.options import Share
+from robustbench_twicing.evaluation.runner import Options, evaluate_models
+from robustbench_twicing.evaluation.tasks import make_task
 
 PROCESSES = (1, 2)
 BUDGET = Fraction(1, 255)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .classifiers.loading import load_model
+    from .evaluation.runner import evaluate
     from .models import build_model, list_models
-    from .runner import evaluate
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "build_model", "evaluate", "list_models", "load_model"]
 
 _HOMES = {
     "build_model": ".models",
-    "evaluate": ".runner",
+    "evaluate": ".evaluation.runner",
     "list_models": ".models",
     "load_model": ".classifiers.loading",
 }

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from robustbench_twicing.conditions.condition import clean
-from robustbench_twicing.description import describe_condition
+from robustbench_twicing.evaluation.manifest import describe_condition
 from robustbench_twicing.records import Evaluation
 
 RECORD: Mapping[str, Any] = {

@@ -21,9 +21,9 @@ from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.data import BadImageError, Dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
+from robustbench_twicing.evaluation.tasks import make_task
 from robustbench_twicing.records.schema import RECORD_SCHEMA
-from robustbench_twicing.runner import Options, Run, evaluate_models
-from robustbench_twicing.tasks import make_task
 
 SIDE = 8
 COUNTS = [each.name for each in RECORD_SCHEMA if pa.types.is_integer(each.type)]

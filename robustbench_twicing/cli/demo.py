@@ -12,7 +12,7 @@ from ..errors import UserError
 from .options import EvalOptions
 
 if TYPE_CHECKING:
-    from ..runner import Run
+    from ..evaluation.runner import Run
     from .console import Console
 
 DATA = "fashion-mnist:test1000"
@@ -44,7 +44,7 @@ def run(
         Exit status.
     """
     from ..checkpoints.bundled import ZOO
-    from ..team import Team
+    from ..evaluation.distributed import Team
     from .console import Console
     from .evaluating import evaluate
 

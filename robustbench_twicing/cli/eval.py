@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from ..evaluation.options import Share
     from ..records import RunFolder
-    from ..shares import Share
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +32,7 @@ def run(options: EvalOptions) -> int:
     Returns:
         Exit status.
     """
-    from ..team import join_team
+    from ..evaluation.distributed import join_team
 
     with join_team(device=options.device) as team:
         done = evaluate(options, team)

@@ -17,12 +17,11 @@ from .signals import stopping_on_signals
 from .status import StoppedError
 
 if TYPE_CHECKING:
-    from ..progress import Report, Step
+    from ..evaluation.distributed import Team
+    from ..evaluation.options import Share
+    from ..evaluation.progress import Report, Step, Stop
+    from ..evaluation.runner import Run
     from ..records import RunFolder
-    from ..runner import Run
-    from ..shares import Share
-    from ..stopping import Stop
-    from ..team import Team
     from .request import Request
 
 HOUR = 3600.0
@@ -58,7 +57,7 @@ def evaluate(options: EvalOptions, team: "Team", *, again: str = "") -> Evaluate
         UserError: a mistake in the options, or one that the work comes upon.
         StoppedError: a signal ended the work.
     """
-    from ..stopping import OUT_OF_TIME
+    from ..evaluation.progress import OUT_OF_TIME
 
     signal.signal(signal.SIGTERM, _interrupt)
     stop = _make_stop(options.max_hours, team.age)
@@ -91,7 +90,7 @@ def images_left(folder: "RunFolder", share: "Share") -> int:
 
 def _make_stop(max_hours: float | None, age: float) -> "Stop":
     """Restarts of a team share the time of its first start: its job ends when it ends."""
-    from ..stopping import Stop
+    from ..evaluation.progress import Stop
 
     if max_hours is None:
         return Stop()
@@ -131,7 +130,7 @@ def _on_own_gpu(options: EvalOptions, team: "Team") -> EvalOptions:
 
 
 def _work(request: "Request", out: Path, team: "Team", stop: "Stop") -> "Run":
-    from ..runner import evaluate_models
+    from ..evaluation.runner import evaluate_models
 
     images, units = _amount(request)
     with show_progress(images, units, hidden=not team.leads) as show:
@@ -160,7 +159,7 @@ def _wait(team: "Team", report: TeamReport, stop: "Stop", left: Callable[[], int
 
 
 def _amount(request: "Request") -> tuple[int, float]:
-    from ..runner import units
+    from ..evaluation.runner import units
 
     models = len(request.models)
     images = sum(len(task.data) for task in request.tasks)

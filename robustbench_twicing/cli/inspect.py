@@ -160,7 +160,7 @@ def _probe(
     from rich.text import Text
 
     from ..data import open_dataset
-    from ..probe import probe, variants
+    from ..evaluation.clean_accuracy import probe, variants
     from .console import Console as ErrorConsole
 
     images = open_dataset(data, labels=labels, classes=classes, limit=limit)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
 
     from ..classifiers.classifier import Classifier
-    from ..tasks import Task
+    from ..evaluation.tasks import Task
     from .console import Console
 
 SAMPLE = 4
@@ -36,8 +36,8 @@ class Speed(NamedTuple):
 
 def run(options: EvalOptions) -> None:
     """Print passes and estimated time per model and condition, and how they were estimated."""
-    from ..checking import check_request
     from ..classifiers.device import choose_device
+    from ..evaluation.validation import check_request
     from .console import Console
     from .request import make_request
 

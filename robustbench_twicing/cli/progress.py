@@ -14,9 +14,9 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from ..evaluation.distributed import Team
+from ..evaluation.progress import Report, Step, silent
 from ..files.printable import printable
-from ..progress import Report, Step, silent
-from ..team import Team
 from .console import Console
 
 LOG_EVERY = 10.0

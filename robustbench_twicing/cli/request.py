@@ -15,8 +15,8 @@ from .tasks import conditions_by_set, open_tasks
 
 if TYPE_CHECKING:
     from ..classifiers.classifier import Classifier
-    from ..runner import Options
-    from ..tasks import Task
+    from ..evaluation.runner import Options
+    from ..evaluation.tasks import Task
 
 
 class Request(NamedTuple):
@@ -72,8 +72,8 @@ def make_run_options(options: EvalOptions) -> "Options":
         UserError: a bad batch size, shard, device or policy.
     """
     from ..classifiers.device import choose_device
-    from ..runner import Options
-    from ..shares import Share
+    from ..evaluation.options import Share
+    from ..evaluation.runner import Options
 
     if not re.fullmatch("[0-9]{1,9}/[0-9]{1,9}", options.shard):
         raise UserError(f"--shard {options.shard!r} is not I/N, like 1/4")
@@ -221,7 +221,7 @@ def default_out(label: str) -> Path:
     """A fresh run folder below runs/, named by time and model."""
     from datetime import UTC, datetime
 
-    from ..records.run_folder import folder_name
+    from ..files.printable import folder_name
 
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return Path("runs") / f"{stamp}-{folder_name(label)}"

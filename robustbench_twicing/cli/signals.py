@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from ..stopping import Stop
+from ..evaluation.progress import Stop
 from .status import INCOMPLETE
 
 GRACE = 8.0

@@ -12,7 +12,7 @@ from .options import EvalOptions
 if TYPE_CHECKING:
     from ..conditions.condition import Condition
     from ..data import Dataset
-    from ..tasks import Task
+    from ..evaluation.tasks import Task
 
 Conditions = Mapping[str | None, "list[Condition]"]
 """By name of a shifted data set; None: for the clean ones."""
@@ -60,7 +60,7 @@ def open_tasks(options: EvalOptions, sources: Sources, conditions: "Conditions")
     Raises:
         UserError: as `open_dataset`, or --labels and --classes for more than one data set.
     """
-    from ..tasks import make_task, with_clean_subsets
+    from ..evaluation.tasks import make_task, with_clean_subsets
 
     own = [name for name in ("labels", "classes") if getattr(options, name) is not None]
     if own and len(sources.clean) != 1:

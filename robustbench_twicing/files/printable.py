@@ -1,4 +1,7 @@
-"""Text from anywhere, made fit for one line on a terminal."""
+"""Text from anywhere, made fit for one line on a terminal, or for the name of a folder."""
+
+import re
+from hashlib import sha256
 
 LONGEST = 1000
 """Characters of a line; what a file says may be longer."""
@@ -43,3 +46,14 @@ def printable_lines(text: str) -> str:
 
 def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
+
+
+def folder_name(label: str) -> str:
+    """A label as a folder name: readable, and never the same for two labels.
+
+    A label that ends like a name made here is given a digest, too, so that it is not that name.
+    """
+    safe = re.sub(r"[^A-Za-z0-9._+\-]", "_", label)[:80].lstrip(".") or "_"
+    if safe == label and not re.search(r"-[0-9a-f]{8}$", label):
+        return label
+    return f"{safe}-{sha256(label.encode()).hexdigest()[:8]}"

@@ -1,6 +1,6 @@
 """The record of a run: a manifest and Parquet parts of one row per image and condition.
 
-- `run_folder`: `RunFolder`, which all of it lies in; `manifest`: run.json; `schema`: what both hold.
+- `run_folder`: `RunFolder`, which holds it all; `manifest`: run.json; `schema`: columns, checks.
 - `parts`: Parquet files read back and checked; `locks`: who works on which.
 - `session`: the work of one process; `environment`: its machine and versions; `cost`: its passes.
 - `adversarial`: images kept for a look.

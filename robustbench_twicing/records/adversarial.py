@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import UserError
 from ..files.arrays import open_archive
 from ..files.atomic import write_atomically
-from .run_folder import folder_name
+from ..files.printable import folder_name
 
 Pixels = NDArray[np.float32]
 FOLDER = "adversarial"

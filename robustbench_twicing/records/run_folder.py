@@ -1,10 +1,8 @@
 """A run folder: run.json, one environment file per session, and Parquet parts."""
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Self
@@ -15,6 +13,7 @@ import pyarrow.parquet as pq
 
 from ..errors import UserError
 from ..files.atomic import is_free, is_there, write_atomically, write_once
+from ..files.printable import folder_name
 from .cost import Cost
 from .locks import Ownership
 from .manifest import (
@@ -240,14 +239,3 @@ class RunFolder:
                 f"for {evaluation.label}"
             )
         return Records(frame, found.costs, found.flags)
-
-
-def folder_name(label: str) -> str:
-    """A label as a folder name: readable, and never the same for two labels.
-
-    A label that ends like a name made here is given a digest, too, so that it is not that name.
-    """
-    safe = re.sub(r"[^A-Za-z0-9._+\-]", "_", label)[:80].lstrip(".") or "_"
-    if safe == label and not re.search(r"-[0-9a-f]{8}$", label):
-        return label
-    return f"{safe}-{sha256(label.encode()).hexdigest()[:8]}"

@@ -12,8 +12,8 @@ from torch import Tensor
 from robustbench_twicing.conditions.condition import from_functions
 from robustbench_twicing.data import open_dataset
 from robustbench_twicing.errors import UnreadableError, UserError
+from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records import RunFolder
-from robustbench_twicing.runner import Run
 from tests.faults.disks import Disk
 from tests.faults.working import end, start, work
 from tests.tiny import SIDE, convnet, run, text

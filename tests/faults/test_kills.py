@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records import RunFolder
-from robustbench_twicing.runner import Run
 from tests.faults.working import IMAGES, end, start
 from tests.tiny import text
 

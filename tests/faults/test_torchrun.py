@@ -12,8 +12,8 @@ import pytest
 
 from reports.sessions import read_sessions
 from robustbench_twicing.cli import main
+from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records import RunFolder
-from robustbench_twicing.runner import Run
 from tests.robustbench_twicing.cli.conftest import grey
 from tests.tiny import text
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing.classifiers.classifier import Classifier
-from robustbench_twicing.shares import WHOLE, Share
+from robustbench_twicing.evaluation.options import WHOLE, Share
 from tests.tiny import ConvNet, convnet, noise, quick_conditions, run
 
 IMAGES, BATCH = 24, 2

@@ -10,7 +10,7 @@ from typing import Any
 from attacks import find_attack
 from robustbench_twicing.conditions.budgets import parse_budget
 from robustbench_twicing.conditions.condition import CLEAN, Condition, clean
-from robustbench_twicing.description import describe_condition
+from robustbench_twicing.evaluation.manifest import describe_condition
 from robustbench_twicing.records import Evaluation, Manifest, Part, RunFolder
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.schema import RECORD_SCHEMA

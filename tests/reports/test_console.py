@@ -16,9 +16,9 @@ from reports import merge, print_results, results
 from reports.explanations import explain_flag
 from robustbench_twicing import evaluate
 from robustbench_twicing.conditions.condition import clean
-from robustbench_twicing.runner import Options, Run, evaluate_models
-from robustbench_twicing.shares import Share
-from robustbench_twicing.tasks import make_task
+from robustbench_twicing.evaluation.options import Share
+from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
+from robustbench_twicing.evaluation.tasks import make_task
 from tests.tiny import column, convnet, greys, halfspace, noise, quick_conditions, run, table
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from reports import COLUMNS, merge, results
 from robustbench_twicing.conditions.condition import Condition
-from robustbench_twicing.description import describe_condition
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.evaluation.manifest import describe_condition
 from robustbench_twicing.records import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from tests.reports import made

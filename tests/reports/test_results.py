@@ -17,11 +17,11 @@ from reports.intervals import wilson
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data import Skipped
 from robustbench_twicing.data.loader import to_tensor
+from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
+from robustbench_twicing.evaluation.tasks import make_task
 from robustbench_twicing.records import Part, RunFolder
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.schema import RECORD_SCHEMA
-from robustbench_twicing.runner import Options, Run, evaluate_models
-from robustbench_twicing.tasks import make_task
 from tests.tiny import (
     PREPROCESSING,
     column,

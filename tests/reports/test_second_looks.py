@@ -12,8 +12,8 @@ from reports.sweeps import budget_curves
 from robustbench_twicing.conditions.budgets import parse_budget
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data import open_dataset, subset_indices
-from robustbench_twicing.runner import Options, Run, evaluate_models
-from robustbench_twicing.tasks import make_task, with_clean_subsets
+from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
+from robustbench_twicing.evaluation.tasks import make_task, with_clean_subsets
 from tests.palette import palette, subset_folders, wnid_folders, write
 
 A = subset_indices("imagenet-a")

@@ -10,7 +10,7 @@ import torch
 from attacks.libraries import own_attack
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.runner import Run
+from robustbench_twicing.evaluation.runner import Run
 from tests.tiny import column, convnet, noise, run, table
 
 EPS = Fraction(4, 255)

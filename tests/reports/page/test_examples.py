@@ -19,9 +19,9 @@ from reports.page.embedding import LARGEST_SIDE, embed_pixels
 from reports.page.examples import Examples, find_examples, magnified, spread
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records import AdversarialStore, Evaluation, RunFolder
 from robustbench_twicing.records.adversarial import read_kept
-from robustbench_twicing.runner import Run
 from tests.tiny import convnet, noise, run
 
 BUDGETS = [Fraction(n, 255) for n in (1, 2, 4, 8, 16)]

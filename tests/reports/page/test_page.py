@@ -18,9 +18,9 @@ from reports import merge, results
 from reports.page import comparing, content, embedding, spoken_size, write_page
 from reports.sessions import read_sessions
 from robustbench_twicing.conditions.condition import clean
+from robustbench_twicing.evaluation.runner import Options, evaluate_models
+from robustbench_twicing.evaluation.tasks import make_task
 from robustbench_twicing.records import RunFolder
-from robustbench_twicing.runner import Options, evaluate_models
-from robustbench_twicing.tasks import make_task
 from tests.reports.made import Outcomes, write_run
 from tests.reports.page.read_page import Element, Read
 from tests.tiny import convnet, noise

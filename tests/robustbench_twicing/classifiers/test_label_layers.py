@@ -10,7 +10,7 @@ from robustbench_twicing.classifiers.label_layers import BestFirst, Select, labe
 from robustbench_twicing.data import subset_indices
 from robustbench_twicing.data.imagenet import SUBSETS, LabelSpace, Subset, subset_space
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.scoring import score
+from robustbench_twicing.evaluation.rows import score
 from tests.tiny import PREPROCESSING, SIDE, Linear
 
 GROUPS = ((3,), (9, 0, 4), (7, 1))

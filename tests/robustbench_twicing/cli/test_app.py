@@ -203,7 +203,7 @@ def test_two_models_of_one_label_are_refused(
 
 
 def test_a_bug_keeps_its_traceback(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    from robustbench_twicing import runner
+    from robustbench_twicing.evaluation import runner
 
     def fail(*_: object) -> None:
         raise ZeroDivisionError

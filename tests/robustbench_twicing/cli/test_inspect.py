@@ -18,8 +18,8 @@ from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.cli import inspect
 from robustbench_twicing.data import imagenet
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.evaluation.clean_accuracy import variants
 from robustbench_twicing.models import build_model
-from robustbench_twicing.probe import variants
 
 
 def run(*arguments: Any) -> str:

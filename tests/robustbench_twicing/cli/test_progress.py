@@ -5,7 +5,7 @@ import time
 import pytest
 
 from robustbench_twicing.cli.progress import duration, show_progress
-from robustbench_twicing.progress import Step, silent
+from robustbench_twicing.evaluation.progress import Step, silent
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from robustbench_twicing.cli import eval as command
 from robustbench_twicing.cli import evaluating
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.team import Team, _age
+from robustbench_twicing.evaluation.distributed import Team, _age
 from tests.robustbench_twicing.cli.conftest import Site
 
 
@@ -59,7 +59,7 @@ def test_a_team_with_a_shard_does_not_wait_for_the_other_shards(
     def joined(*, device: str) -> Any:
         return NoContext(OtherIsDone(0, 2, 0, Counters(finished=1)))  # type: ignore[arg-type]
 
-    monkeypatch.setattr("robustbench_twicing.team.join_team", joined)
+    monkeypatch.setattr("robustbench_twicing.evaluation.distributed.join_team", joined)
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=waits)
     monkeypatch.setattr("robustbench_twicing.cli.evaluating.time", clock)
     assert site.eval("--attacks", "clean", "--shard", "1/2") == 0

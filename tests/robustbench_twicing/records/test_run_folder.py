@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.printable import folder_name
 from robustbench_twicing.records import Evaluation, Manifest, Part, RunFolder, Status
 from robustbench_twicing.records.cost import Cost
-from robustbench_twicing.records.run_folder import folder_name
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from tests.plain_manifest import plain_condition, plain_evaluation
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records import RunFolder, session
-from robustbench_twicing.runner import Run
 from tests.tiny import convnet, noise, quick_conditions, run
 
 ENVIRONMENT = {"started": "2026-01-01T00:00:00+00:00"}

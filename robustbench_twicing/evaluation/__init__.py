@@ -1,0 +1,13 @@
+"""The run loop: models, data sets, conditions, and what becomes of every image.
+
+Read it in this order:
+
+- `tasks`: a data set and its conditions; `validation`: what is refused before any work.
+- `manifest`: what run.json says; `options`: how it is computed, and which parts a process takes.
+- `runner`: the loop over models, data sets and parts; `resuming`: parts that are there are kept.
+- `part`: one range of images under all conditions, with `sanity_checks` of the network.
+- `attack_step`, `corruption_step`, `class_subsets`: the three kinds of conditions.
+- `rows`: from scores to rows of the record; `out_of_memory`: a batch that is halved.
+- `progress`: what is told of finished work; `distributed`: the processes of torchrun.
+- `clean_accuracy`: of one file under each model that it could be.
+"""

@@ -1,0 +1,110 @@
+"""Attack one batch, check what comes back, score it."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+
+import torch
+from torch import Tensor, nn
+
+from ..classifiers.classifier import std_of
+from ..classifiers.device import is_out_of_memory
+from ..conditions.attack_batch import AttackBatch
+from ..conditions.condition import Condition, Sweep
+from ..conditions.threat_model import check_adversarial
+from ..data.image_maker import place_of
+from ..errors import ModelChangedError
+from ..files.printable import one_line
+from ..records.cost import CostMeter
+from .rows import Outcome, Scores, linf, score
+
+log = logging.getLogger(__name__)
+Keep = Callable[[Condition, Tensor], None]
+
+
+def outcomes(
+    attacked: AttackBatch,
+    clean: Scores,
+    group: Sequence[Condition],
+    meter: CostMeter,
+    keep: Keep,
+) -> Iterator[tuple[Condition, Outcome]]:
+    """The outcome of every condition of a sweep, in order.
+
+    Args:
+        attacked: the batch.
+        clean: scores of the clean images.
+        group: conditions that share a sweep.
+        meter: charged with passes and time.
+        keep: given every condition's checked adversarial images.
+    """
+    first = group[0]
+    if first.sweep is None:
+        yield first, Outcome(clean, torch.zeros(len(attacked.x), dtype=torch.float64))
+        return
+    sweep = _sweep(first.sweep, attacked, group)
+    for condition in group:
+        with meter.measure(condition.key):
+            outcome = _attack_and_score(attacked, condition, sweep, keep)
+        yield condition, outcome
+
+
+def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> Iterator[Tensor]:
+    """Started by the first `next`, so that a failure to start is a failure of the attack too."""
+    budgets = [condition.eps for condition in group]
+    yield from sweep(attacked, budgets, threat=group[0].threat, settings=group[0].settings)
+
+
+def _attack_and_score(
+    attacked: AttackBatch, condition: Condition, sweep: Iterator[Tensor], keep: Keep
+) -> Outcome:
+    """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
+    try:
+        x_adv = _next(sweep, attacked)
+        check_adversarial(
+            attacked.x, x_adv, float(condition.eps), condition.threat, std_of(attacked.model)
+        )
+        with torch.no_grad():
+            scores = score(attacked.model(x_adv), attacked.y)
+            rounded = score(attacked.model(round_to_8_bits(x_adv)), attacked.y)
+        outcome = Outcome(scores, linf(attacked.x, x_adv), rounded.rank)
+    except ModelChangedError:
+        raise
+    except StopIteration:
+        return Outcome(None, None, message="the attack stopped before this budget")
+    except (Exception, SystemExit) as error:  # a user's code may try to leave Python
+        if is_out_of_memory(error):
+            raise
+        log.warning("%s", one_line(f"{condition.id} failed: {error}"))
+        place = place_of(error)
+        return Outcome(None, None, message=f"{type(error).__name__}: {error}{place}")
+    keep(condition, x_adv)
+    return outcome
+
+
+def round_to_8_bits(x_adv: Tensor) -> Tensor:
+    """The image as a file would hold it: clipped to [0, 1], 256 levels."""
+    return (x_adv.clamp(0, 1) * 255).round() / 255
+
+
+def _next(sweep: Iterator[Tensor], attacked: AttackBatch) -> Tensor:
+    """What the attack made, with model and clean images as they were before it."""
+    before = _versions(attacked.model)
+    try:
+        with attacked.attacking():
+            return next(sweep)
+    finally:
+        attacked.model.eval()
+        if _versions(attacked.model) != before:
+            raise ModelChangedError(
+                "an attack, or the network itself while it computes, changed the weights or "
+                "buffers of the model, so that no number after it could be trusted; what was "
+                "finished is kept; leave that attack out, or make the network's forward change "
+                "nothing"
+            )
+        attacked.check_untouched()
+
+
+def _versions(model: nn.Module) -> list[int]:
+    """How often each tensor of the model was written to."""
+    return [tensor._version for tensor in chain(model.parameters(), model.buffers())]

@@ -1,0 +1,100 @@
+"""Other looks at the clean forward pass: over other classes, without a pass of their own.
+
+ImageNet-A over all 1000 logits beside its own 200; clean images of ImageNet-A's 200 classes over
+these 200 logits. The network answers once; what it answered is ranked once more.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+
+import torch
+from torch import Tensor, nn
+
+from ..classifiers.classifier import Classifier
+from ..conditions.condition import Condition
+from ..data import Dataset
+from ..data.imagenet import ClassList, subset_indices
+from .rows import Outcome, Rows, score, scored
+
+
+@cache
+def _positions(classes: ClassList) -> dict[int, int]:
+    """Class index 0 to 999 to its position in the list."""
+    return {index: position for position, index in enumerate(subset_indices(classes))}
+
+
+def class_index(data: Dataset, image: int) -> int:
+    """The class 0 to 999 of an image, whatever its label counts; the first, if it has several."""
+    label = data.labels[image]
+    return label if data.space is None else data.space.logits[label][0]
+
+
+def is_counted(data: Dataset, condition: Condition, image: int) -> bool:
+    """Whether a condition is about an image: a second look is about its own classes' alone."""
+    return condition.over is None or class_index(data, image) in _positions(condition.over)
+
+
+def count_images(data: Dataset, condition: Condition) -> int:
+    """How many of the images a condition is about."""
+    if condition.over is None:
+        return len(data)
+    return sum(is_counted(data, condition, image) for image in range(len(data)))
+
+
+@contextmanager
+def kept_logits(classifier: Classifier) -> Iterator[list[Tensor]]:
+    """The network's own logits (N, 1000) of every forward pass inside, before labels are made.
+
+    Nothing is kept of a classifier whose logits are the network's own.
+    """
+    kept: list[Tensor] = []
+    if classifier.select is None:
+        yield kept
+        return
+
+    def keep(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        kept.append(inputs[0].detach())
+
+    handle = classifier.select.register_forward_pre_hook(keep)
+    try:
+        yield kept
+    finally:
+        handle.remove()
+
+
+def read_out(
+    condition: Condition, data: Dataset, indices: Sequence[int], logits: Tensor, facts: Rows
+) -> Rows:
+    """Rows of a second look at some images.
+
+    Args:
+        condition: says over which classes.
+        data: the images.
+        indices: positions of these images in the data set.
+        logits: the network's own, (N, 1000).
+        facts: what is known of each image.
+    """
+    if condition.over is None:
+        raise ValueError(f"{condition.id} is no second look")
+    position = _positions(condition.over)
+    rows = [row for row, image in enumerate(indices) if is_counted(data, condition, image)]
+    if not rows:
+        return []
+    labels = [position[class_index(data, indices[row])] for row in rows]
+    chosen = logits[rows][:, list(position)]
+    scores = score(chosen, torch.tensor(labels, device=logits.device))
+    known = [
+        facts[row]
+        | {
+            "target": label,
+            "clean_prediction": prediction,
+            "clean_rank": rank,
+            "clean_loss": loss,
+        }
+        for row, label, prediction, rank, loss in zip(
+            rows, labels, *(each.tolist() for each in scores), strict=True
+        )
+    ]
+    distance = torch.zeros(len(rows), dtype=torch.float64)
+    return scored(known, condition, Outcome(scores, distance))

@@ -1,0 +1,205 @@
+"""Processes that torchrun started together: one run folder, one voice."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+from ..errors import UserError
+
+if TYPE_CHECKING:
+    from torch.distributed.distributed_c10d import Store
+
+Value = TypeVar("Value")
+PATIENCE = timedelta(hours=1)
+"""How long a process waits for the others to load their models."""
+POLL = 0.5
+"""Seconds between two looks at what the others have done."""
+UNIT = 1000
+"""Progress is summed in integers: thousandths of a pass."""
+
+
+class Team:
+    """The processes that share a run; the one of rank 0 speaks. Alone: a team of one.
+
+    Work is never handed around: every process finds its parts by itself (see `Share`), and the
+    record of the run is its folder. What goes between processes is whether they were asked for
+    the same, and how far each is.
+
+    Args:
+        rank: of this process, from 0.
+        size: how many there are.
+        local_rank: of this process on its machine, for the choice of a GPU.
+        store: shared counters; None alone.
+        age: seconds since these processes were started first; a restart makes none younger.
+    """
+
+    def __init__(
+        self,
+        rank: int = 0,
+        size: int = 1,
+        local_rank: int = 0,
+        store: "Store | None" = None,
+        *,
+        age: float = 0.0,
+    ) -> None:
+        self.age = age
+        self.rank, self.size, self.local_rank = rank, size, local_rank
+        self._store = store
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process is the one that speaks."""
+        return self.rank == 0
+
+    def together(self, work: Callable[[], Value]) -> Value:
+        """Do what every process does, and go on only where all of them succeeded.
+
+        Raises:
+            UserError: in rank 0, with the message of the first process that failed.
+            SystemExit: in the others.
+        """
+        if self._store is None:
+            return work()
+        try:
+            value = work()
+        except UserError as error:
+            self._check(self.gather(str(error)))
+            raise
+        self._check(self.gather(""))
+        return value
+
+    def _check(self, problems: list[str]) -> None:
+        failed = [rank for rank, problem in enumerate(problems) if problem]
+        if failed and not self.leads:
+            raise SystemExit(1)
+        if failed:
+            who = "" if len(failed) == self.size else f"process {failed[0]} of {self.size}: "
+            raise UserError(who + problems[failed[0]])
+
+    def gather(self, value: Value) -> list[Value]:
+        """The value of every process, in order of rank."""
+        if self._store is None:
+            return [value]
+        from torch.distributed import all_gather_object
+
+        values: list[Any] = [None] * self.size
+        all_gather_object(values, value)
+        return values
+
+    def add_progress(self, images: int, units: float) -> None:
+        """Tell the team of finished work."""
+        self._add("images", images)
+        self._add("units", round(units * UNIT))
+
+    def progress(self) -> tuple[int, float]:
+        """Images and passes that the whole team has finished since it started."""
+        if self._store is None:
+            raise RuntimeError("a team of one has no shared progress")
+        return self._add("images", 0), self._add("units", 0) / UNIT
+
+    def _add(self, name: str, amount: int) -> int:
+        """Add to a shared counter, and read it; alone there is none."""
+        if self._store is None:
+            return 0
+        try:
+            return self._store.add(name, amount)
+        except RuntimeError as error:
+            raise UserError(
+                "the process that started this one, or the first of the team, is gone; what was "
+                "finished is kept, the same command continues it"
+            ) from error
+
+    def finish(self, *, early: bool, meanwhile: Callable[[], None]) -> bool:
+        """Say that this process has no more to do; rank 0 waits for the others.
+
+        Args:
+            early: it stopped before the work was done.
+            meanwhile: called by rank 0 while it waits.
+
+        Returns:
+            In rank 0: whether every process came to the end of the work. In others: not early.
+        """
+        if self._store is None:
+            return not early
+        self._add("early", int(early))
+        self._add("finished", 1)
+        while self.leads and self._add("finished", 0) < self.size:
+            meanwhile()
+            time.sleep(POLL)
+        return not self._add("early", 0) if self.leads else not early
+
+
+def _fresh(store: "Store", rank: int, size: int) -> "Store":
+    """A part of the store that no earlier start of these processes has written to.
+
+    torchrun keeps one store over restarts, and what dead processes left there misleads the living.
+    So rank 0 makes a new name for the part, and each of the others makes sure that the name it
+    read is answered for by a rank 0 that lives.
+
+    Raises:
+        RuntimeError: no answer.
+    """
+    from torch.distributed.distributed_c10d import PrefixStore
+
+    if rank == 0:
+        name = uuid4().hex
+        store.set("team", name)
+        for other in range(1, size):
+            question = store.get(f"{name}/{other}").decode()
+            store.set(f"{name}/{question}", "")
+        return PrefixStore(name, store)
+    question, until = uuid4().hex, time.monotonic() + PATIENCE.total_seconds()
+    while time.monotonic() < until:
+        name = store.get("team").decode()
+        store.set(f"{name}/{rank}", question)
+        time.sleep(POLL / 5)
+        if store.check([f"{name}/{question}"]):
+            return PrefixStore(name, store)
+    raise RuntimeError("rank 0 does not answer")
+
+
+def _age(store: "Store") -> float:
+    """Seconds since the first of all starts of the team, by the clock on the wall."""
+    from torch.distributed.distributed_c10d import PrefixStore
+
+    while isinstance(store, PrefixStore):  # every start has a part of the store of its own
+        store = store.underlying_store
+    now = time.time()
+    return max(0.0, now - float(store.compare_set("robustbench_twicing/began", "", repr(now))))
+
+
+@contextmanager
+def join_team(*, device: str) -> Iterator[Team]:
+    """The team that torchrun, or a launcher with the same variables, put this process into.
+
+    Args:
+        device: that was asked for; where it is a GPU, NCCL stands beside gloo.
+
+    Raises:
+        UserError: the other processes cannot be reached.
+    """
+    if int(os.environ.get("WORLD_SIZE", "1")) < 2 or "RANK" not in os.environ:
+        yield Team()
+        return
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # what fails is said here, in one line
+    import torch
+    import torch.distributed as dist
+    from torch.distributed.rendezvous import rendezvous
+
+    try:
+        shared, rank, size = next(rendezvous("env://", timeout=PATIENCE))
+        store, age = _fresh(shared, rank, size), _age(shared)
+        on_gpu = device != "cpu" and torch.cuda.is_available()
+        backend = "cpu:gloo,cuda:nccl" if on_gpu else "gloo"
+        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
+    except (RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(f"the other processes of this run cannot be reached: {reason}") from error
+    try:
+        yield Team(rank, size, int(os.environ.get("LOCAL_RANK", rank)), store, age=age)
+    finally:
+        dist.destroy_process_group()

@@ -1,0 +1,238 @@
+"""The one loop: models, batches, conditions."""
+
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from itertools import filterfalse, takewhile
+from pathlib import Path
+
+import pandas as pd
+import torch
+
+from ..classifiers.classifier import Classifier
+from ..classifiers.device import choose_device
+from ..classifiers.gradient import eval_mode
+from ..conditions.condition import AttackFunction, Condition, from_functions
+from ..data import Dataset, open_dataset
+from ..data.crop_cache import cache_crops
+from ..data.image_maker import Maker
+from ..data.loader import load_parts
+from ..records import AdversarialStore, Evaluation, RunFolder, session, set_aside_damaged
+from ..records.adversarial import FOLDER as ADVERSARIAL
+from ..records.environment import describe_environment
+from .manifest import make_manifest
+from .options import PRECISIONS, Options
+from .part import Subject, evaluate_part
+from .progress import Report, Step, Stop, silent
+from .resuming import check_same_images
+from .tasks import Task, make_task
+from .validation import check_request
+
+__all__ = ["Options", "Run", "evaluate", "evaluate_models", "units"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What `evaluate` returns: a run folder, and the way to its records.
+
+    Attributes:
+        folder: the run folder; a temporary one, where no ``out`` was given, lasts as long as this
+            object.
+    """
+
+    folder: RunFolder
+
+    @property
+    def complete(self) -> bool:
+        """Whether every image was evaluated."""
+        return self.folder.complete
+
+    def records(self) -> pd.DataFrame:
+        """One row per label, data set, condition and image."""
+        evaluations = self.folder.manifest.evaluations
+        frames = [self.folder.records(each).frame for each in evaluations]
+        return pd.concat(frames, ignore_index=True)
+
+
+def evaluate(  # noqa: PLR0913 - one keyword for each thing a user may say of a run
+    classifier: Classifier,
+    data: Dataset | str,
+    conditions: Mapping[str, AttackFunction | Condition | None],
+    *,
+    out: str | Path | None = None,
+    seed: int = 0,
+    batch_size: int = 32,
+    label: str | None = None,
+    device: str = "auto",
+    on_bad_image: str = "stop",
+    workers: int = 1,
+    cache: str | Path | None = None,
+) -> Run:
+    """Evaluate one classifier on one data set under some conditions.
+
+    Args:
+        classifier: from `load_model`, or a `Classifier` around a network of your own.
+        data: a data set, or the name or folder of one.
+        conditions: id to attack, for example
+            ``{"clean": None, "pgd@1/255": partial(pgd, eps=1 / 255)}``. An attack is called as
+            ``attack(model, x, y, generator=generators)`` with one generator per image; the budget
+            in the id is the one its result is checked against. A corruption has none:
+            ``{"imagenet-c/fog/3": corruption_condition("fog", 3)}``.
+        out: run folder; one that exists is continued. None: a temporary one.
+        seed: base seed of every random stream.
+        batch_size: images per batch.
+        label: name in tables; default the model's name.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        on_bad_image: ``stop`` at an image that cannot be decoded, or ``skip`` and list it.
+        workers: processes that read and corrupt images. With more than 1 the calling script needs
+            ``if __name__ == "__main__":``, as for all of `multiprocessing`.
+        cache: folder in which decoded crops are kept; None keeps none.
+
+    Raises:
+        UserError: a condition without a budget, a folder of another run, labels that do not fit.
+        BadImageError: an image that cannot be decoded, with its path.
+    """
+    options = Options(seed, batch_size, on_bad_image, device, workers=workers)
+    dataset = open_dataset(data) if isinstance(data, str) else data
+    if cache is not None:
+        dataset = cache_crops(dataset, Path(cache))
+    tasks = [make_task(dataset, from_functions(conditions))]
+    models = {label or classifier.record.model: classifier}
+    if out is not None:
+        return evaluate_models(models, tasks, out=Path(out), options=options)
+    temporary = tempfile.TemporaryDirectory()
+    try:
+        run = evaluate_models(models, tasks, out=Path(temporary.name) / "run", options=options)
+    except BaseException:
+        temporary.cleanup()
+        raise
+    weakref.finalize(run.folder, temporary.cleanup)
+    return run
+
+
+def evaluate_models(
+    models: Mapping[str, Classifier],
+    tasks: Sequence[Task],
+    *,
+    out: Path,
+    options: Options,
+    left_out: Sequence[str] = (),
+    report: Report = silent,
+    stop: Stop | None = None,
+) -> Run:
+    """Evaluate models, one after the other, into one run folder; parts that are there are kept.
+
+    Args:
+        models: label to classifier.
+        tasks: data sets with unique names, each with its conditions (see `make_task`).
+        out: run folder, new or to be continued.
+        options: see `Options`.
+        left_out: names of data sets that the reader would expect and that are not evaluated.
+        report: told of finished work.
+        stop: asked between two parts whether to end there; the run is then incomplete.
+
+    Raises:
+        UserError: as `evaluate`.
+    """
+    stop = stop or Stop()
+    check_request(models, tasks)
+    device = choose_device(options.device)
+    manifest = make_manifest(
+        models,
+        tasks,
+        left_out=left_out,
+        seed=options.seed,
+        batch_size=options.batch_size,
+        on_bad_image=options.on_bad_image,
+        device=device.type,
+        attack_precision=options.attack_precision,
+    )
+    folder = RunFolder.create_or_continue(out, manifest)
+    pairs = [(classifier, task) for classifier in models.values() for task in tasks]
+    # A look at a finished run leaves it as it is.
+    noted = nullcontext() if folder.complete else session(folder, describe_environment(device))
+    with noted:
+        for evaluation, (classifier, task) in zip(manifest.evaluations, pairs, strict=True):
+            if stop.now:
+                break
+            space = task.data.space
+            with _ready(classifier, device):
+                subject = Subject(
+                    evaluation.label,
+                    classifier if space is None else classifier.answering_in(space).to(device),
+                    task.data,
+                    options.seed,
+                    report,
+                    PRECISIONS[options.attack_precision],
+                    AdversarialStore(folder.path / ADVERSARIAL, options.save_adversarial),
+                )
+                _evaluate(subject, task.conditions, folder, evaluation, options, stop)
+    return Run(folder)
+
+
+def _evaluate(
+    subject: Subject,
+    conditions: Sequence[Condition],
+    folder: RunFolder,
+    evaluation: Evaluation,
+    options: Options,
+    stop: Stop,
+) -> None:
+    """One model, on its device, on one data set: the parts that are missing."""
+    data, size = subject.data, options.batch_size
+    parts = options.share.parts(range(folder.part_count(evaluation)))
+    set_aside_damaged(folder, evaluation, options.share.own(parts))
+    check_same_images(folder, evaluation, data, subject.classifier.preprocessing)
+    there = partial(folder.is_there, evaluation)
+    elsewhere = len(data) - _images_of(filterfalse(there, parts), size, len(data))
+    done = Step(subject.label, "", elsewhere, elsewhere * units(conditions), resumed=True)
+    subject.report(done)
+    if all(map(there, parts)):
+        return  # nothing is locked or written: the folder may be read-only
+    device = choose_device(options.device)
+    sources = [condition.images for condition in conditions if condition.images is not None]
+    maker = Maker(data, subject.classifier.preprocessing, sources, options.seed, size)
+    with folder.owner(evaluation) as owner:
+        loaded = load_parts(
+            maker,
+            owner.claimed(takewhile(lambda part: not stop.now, parts), there),
+            batch_size=size,
+            skip_bad=options.on_bad_image == "skip",
+            workers=options.workers,
+        )
+        stop.part_begins()
+        with closing(loaded):
+            for part in loaded:
+                folder.check_still_there()
+                content = evaluate_part(subject, part, conditions, device)
+                folder.write_part(evaluation, part.clean.part, content)
+                owner.release(part.clean.part)
+                images = len(part.clean.indices) + len(part.clean.absent)
+                subject.report(Step(subject.label, "", images, 0))
+                stop.part_ends()
+                if stop.now:
+                    break
+
+
+@contextmanager
+def _ready(classifier: Classifier, device: torch.device) -> Iterator[None]:
+    """On the device and in eval mode inside; afterwards as the caller had it."""
+    home = classifier.device
+    classifier.to(device)
+    try:
+        with eval_mode(classifier):
+            yield
+    finally:
+        classifier.to(home)
+
+
+def units(conditions: Sequence[Condition]) -> float:
+    """Network passes per image under all conditions, in forward-pass equivalents."""
+    return sum(each.units for each in conditions)
+
+
+def _images_of(parts: Iterable[int], batch_size: int, images: int) -> int:
+    return sum(min(batch_size, images - part * batch_size) for part in parts)

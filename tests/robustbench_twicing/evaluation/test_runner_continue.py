@@ -1,0 +1,271 @@
+"""A run that was cut, split or repeated has the records of an undisturbed one."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import nullcontext
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from attacks import ATTACKS
+from reports import results, write_results
+from reports.sessions import read_sessions
+from robustbench_twicing.conditions.condition import clean
+from robustbench_twicing.data import Dataset
+from robustbench_twicing.data.opening import limit_dataset
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.evaluation.options import Share
+from robustbench_twicing.evaluation.runner import Run
+from robustbench_twicing.evaluation.tasks import make_task
+from robustbench_twicing.records import RunFolder
+from tests.tiny import convnet, dataset, noise, quick_conditions, run, text
+
+CONDITIONS = quick_conditions("clean", "fgsm", "pgd", "spsa", "noise")
+
+
+def evaluate(out: Path, **options: Any) -> Run:
+    return run(convnet(), noise(11), CONDITIONS, out, **{"batch_size": 3, **options})
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The undisturbed run."""
+    return evaluate(tmp_path_factory.mktemp("whole") / "run")
+
+
+def parts(done: Run) -> list[Path]:
+    return sorted(done.folder.path.rglob("*.parquet"))
+
+
+def counted(done: Run) -> pd.DataFrame:
+    return results(done.folder).drop(columns="seconds")
+
+
+def test_parts_that_are_gone_are_computed_again_and_no_others(whole: Run, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(whole.folder.path, out)
+    cut = Run(RunFolder.open(out))
+    before = {path: path.stat().st_mtime_ns for path in parts(cut)}
+    assert len(before) == 4
+    gone = parts(cut)[1::2]
+    for path in gone:
+        path.unlink()
+    assert not cut.complete
+    assert set(results(cut.folder)["status"]) == {"incomplete"}
+    done = evaluate(out)
+    assert done.complete
+    after = {path: path.stat().st_mtime_ns for path in parts(done)}
+    assert [path for path in after if after[path] != before[path]] == gone
+    assert text(done.records()) == text(whole.records())
+    pd.testing.assert_frame_equal(counted(done), counted(whole))
+
+
+def test_an_incomplete_condition_has_no_accuracy(whole: Run, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(whole.folder.path, out)
+    parts(Run(RunFolder.open(out)))[0].unlink()
+    table = results(RunFolder.open(out))
+    assert set(table["n_images"]) == {8}
+    for name in ("top1", "top5", "top1_ci_low", "top1_ci_high", "robust_top1", "linf_255_max"):
+        assert table[name].isna().all(), name
+
+
+@pytest.mark.parametrize("shares", [2, 3, 7])
+def test_shares_make_one_run(shares: int, whole: Run, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    complete = [
+        evaluate(out, share=Share(share, shares)).complete
+        for share in reversed(range(1, shares + 1))
+    ]
+    assert complete == [False] * (shares - 1) + [True]
+    done = Run(RunFolder.open(out))
+    assert text(done.records()) == text(whole.records())
+    pd.testing.assert_frame_equal(counted(done), counted(whole))
+
+
+def test_each_share_has_its_own_parts(tmp_path: Path) -> None:
+    done = evaluate(tmp_path / "run", share=Share(2, 3))
+    assert [path.name for path in parts(done)] == ["part-000001.parquet"]
+    assert evaluate(tmp_path / "run", share=Share(1, 3)).folder.missing(
+        done.folder.manifest.evaluations[0]
+    ) == [2]
+
+
+def test_a_finished_run_is_left_alone(whole: Run, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(whole.folder.path, out)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")}
+    assert text(evaluate(out).records()) == text(whole.records())
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")} == before
+
+
+def test_every_process_that_computes_is_noted(tmp_path: Path) -> None:
+    for number in (1, 2, 3, 3):
+        evaluate(tmp_path / "run", share=Share(number, 3))
+    sessions = read_sessions(tmp_path / "run")
+    assert len(sessions) == 3
+    assert {session.model_dump()["pid"] for session in sessions} == {os.getpid()}
+
+
+@pytest.mark.parametrize("batch_size", [1, 4, 64])
+def test_another_batch_size_gives_the_same_but_for_rounding(
+    batch_size: int, whole: Run, tmp_path: Path
+) -> None:
+    """Streams are per image, so only rounding differs: no loss may differ by more than that."""
+    columns = ["condition", "image"]
+    other = evaluate(tmp_path / "run", batch_size=batch_size).records().sort_values(columns)
+    found, wanted = other, whole.records().sort_values(columns)
+    assert found["prediction"].tolist() == wanted["prediction"].tolist()
+    assert found["loss"].tolist() == pytest.approx(wanted["loss"].tolist(), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"seed": 1}, "seed: 0 there, 1 asked for"),
+        ({"batch_size": 4}, "batch_size: 3 there, 4 asked for"),
+    ],
+)
+def test_other_options_are_refused_by_name(options: dict[str, Any], named: str, whole: Run) -> None:
+    with pytest.raises(UserError) as caught:
+        evaluate(whole.folder.path, **options)
+    assert str(caught.value) == (
+        f"{whole.folder.path} was made with other settings ({named}); use another --out"
+    )
+
+
+def other_labels() -> Dataset:
+    data = noise(11)
+    return replace(data, labels=(0, *data.labels[1:]))
+
+
+def test_another_seed_of_a_subset_is_named_as_the_seed(tmp_path: Path) -> None:
+    """The subset differs too, but nobody asked for another subset."""
+    out = tmp_path / "run"
+    for seed, words in ((0, None), (1, r"\(seed: 0 there, 1 asked for\)")):
+        data = limit_dataset(noise(11), 5, seed=seed)
+        with pytest.raises(UserError, match=words) if words else nullcontext():
+            run(convnet(), data, CONDITIONS, out, batch_size=3, seed=seed)
+
+
+def test_other_data_models_and_conditions_are_refused_by_name(whole: Run) -> None:
+    out, data = whole.folder.path, noise(11)
+    other = replace(CONDITIONS[2], settings={**CONDITIONS[2].settings, "steps": 4})
+    attempts: list[tuple[Any, Any, Any, str]] = [
+        (convnet(), noise(11, seed=1), CONDITIONS, r"evaluations\[0\].dataset.fingerprint: '"),
+        (convnet(), other_labels(), CONDITIONS, r"evaluations\[0\].dataset.fingerprint: '"),
+        (convnet(), noise(10), CONDITIONS, r"evaluations\[0\].dataset.n_images: 11 there, 10"),
+        (convnet(), data, CONDITIONS[:-1], "noise@4/255: 11 there, None asked for"),
+        (convnet(), data, [*CONDITIONS[:2], other, *CONDITIONS[3:]], r"settings.steps: 3 there, 4"),
+        (convnet(), data, [*CONDITIONS[1:], clean()], r"conditions\[0\].id: 'clean' there"),
+    ]
+    for model, images, conditions, named in attempts:
+        with pytest.raises(UserError, match=named):
+            run(model, images, conditions, out, batch_size=3)
+
+
+def test_another_checkpoint_is_refused_by_its_hash(whole: Run) -> None:
+    model = convnet()
+    model.record = replace(model.record, weights_sha256="other")
+    with pytest.raises(UserError, match=r"record.weights_sha256: '' there, 'other' asked for"):
+        run(model, noise(11), CONDITIONS, whole.folder.path, batch_size=3)
+
+
+SCRIPT = """
+import sys, time
+from pathlib import Path
+from tests.robustbench_twicing.evaluation.test_runner_continue import CONDITIONS
+from tests.tiny import convnet, noise, run
+
+class Slow(type(convnet().network)):
+    def forward(self, x):
+        time.sleep(0.02)
+        return super().forward(x)
+
+model = convnet()
+model.network.__class__ = Slow
+run(model, noise(11), CONDITIONS[:3], Path(sys.argv[1]), batch_size=1)
+"""
+
+
+def test_a_killed_run_is_continued_bit_for_bit(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(out)], cwd=Path(__file__).parents[3]
+    )
+    deadline = time.monotonic() + 120
+    while len(list(out.rglob("part-*.parquet"))) < 3 and time.monotonic() < deadline:
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    kept = len(list(out.rglob("part-*.parquet")))
+    assert 3 <= kept < 11
+    done = run(convnet(), noise(11), CONDITIONS[:3], out, batch_size=1)
+    wanted = run(convnet(), noise(11), CONDITIONS[:3], tmp_path / "other", batch_size=1)
+    assert text(done.records()) == text(wanted.records())
+    assert len(read_sessions(done.folder.path)) == 2
+
+
+def test_a_run_killed_while_it_wrote_its_manifest_is_started_again(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    out.mkdir()
+    (out / ".run.json.123.tmp").write_text('{"evalu')
+    assert evaluate(out).complete
+
+
+def test_what_a_killed_writer_left_is_no_part(whole: Run, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(whole.folder.path, out)
+    part = parts(Run(RunFolder.open(out)))[0]
+    part.rename(part.with_name(f".{part.name}.123.tmp"))
+    assert not Run(RunFolder.open(out)).complete
+    assert text(evaluate(out).records()) == text(whole.records())
+
+
+def test_files_of_one_label_are_never_taken_for_anothers(tmp_path: Path) -> None:
+    from robustbench_twicing.evaluation.runner import Options, evaluate_models
+
+    models = {"a b": convnet(0), "a/b": convnet(1), "a_b": convnet(2)}
+    done = evaluate_models(
+        models,
+        [make_task(noise(3), [clean()])],
+        out=tmp_path / "run",
+        options=Options(batch_size=3),
+    )
+    records = done.records()
+    assert records["label"].tolist() == [label for label in models for _ in range(3)]
+    assert len({path.parent for path in parts(done)}) == 3
+
+
+def test_results_are_written_beside_the_parts(whole: Run) -> None:
+    path = write_results(whole.folder)
+    assert path == whole.folder.path / "results.csv"
+    assert len(pd.read_csv(path)) == len(CONDITIONS)
+
+
+def test_the_manifest_says_what_was_asked_for(tmp_path: Path) -> None:
+    data = dataset(noise(2).images.arrays, [0, 1], name="photos")  # type: ignore[attr-defined]
+    done = run(convnet(), data, quick_conditions("clean", "pgd"), tmp_path / "run", seed=5)
+    manifest = json.loads((done.folder.path / "run.json").read_text())
+    assert manifest["schema"] == 1
+    assert manifest["seed"] == 5
+    assert manifest["attack_precision"] == "fp32"
+    (evaluation,) = manifest["evaluations"]
+    assert evaluation["record"]["model"] == "convnet"
+    assert evaluation["preprocessing"]["std"] == [0.2, 0.25, 0.3]
+    assert evaluation["dataset"]["fingerprint"] == data.fingerprint
+    pgd = manifest["conditions"][1]
+    assert Fraction(pgd["eps"]) == Fraction(4, 255)
+    assert pgd["settings"] == {**ATTACKS["pgd"].settings, "steps": 3}
+    assert pgd["changed"] == {"steps": 20}
+    assert pgd["threat"] == {"space": "pixel", "clip": True, "label": "true"}

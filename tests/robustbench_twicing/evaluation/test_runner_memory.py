@@ -1,0 +1,185 @@
+"""Memory that runs out: smaller batches, said so, and the same numbers."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from robustbench_twicing import evaluate
+from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.evaluation.runner import Run
+from tests.tiny import (
+    PREPROCESSING,
+    ConvNet,
+    column,
+    flags,
+    noise,
+    quick_conditions,
+    run,
+    table,
+    text,
+)
+
+CONDITIONS = quick_conditions("clean", "fgsm", "pgd")
+CPU = "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried"
+ERRORS = [torch.OutOfMemoryError("CUDA out of memory."), RuntimeError(CPU), MemoryError()]
+
+
+class Hungry(ConvNet):
+    """Runs out of memory above some number of images, in the forward or the backward pass."""
+
+    def __init__(self, most: int, error: Exception, *, backward: bool = False) -> None:
+        super().__init__()
+        self.most, self.error, self.backward = most, error, backward
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Pixels to logits."""
+        logits = super().forward(x)
+        if len(x) <= self.most:
+            return logits
+        if not self.backward:
+            raise self.error
+        if logits.requires_grad:
+            logits.register_hook(self._fail)  # type: ignore[no-untyped-call]
+        return logits
+
+    def _fail(self, gradient: Tensor) -> None:
+        raise self.error
+
+
+def model(network: ConvNet) -> Classifier:
+    return Classifier(network, PREPROCESSING, ModelRecord("hungry"))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The run in which everything fits."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    return run(model(ConvNet()), noise(7), CONDITIONS, out, batch_size=6)
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("error", ERRORS, ids=["cuda", "cpu", "python"])
+@pytest.mark.parametrize("most", [1, 3])
+def test_batches_are_halved_until_they_fit(
+    most: int, error: Exception, backward: bool, whole: Run, tmp_path: Path
+) -> None:
+    hungry = model(Hungry(most, error, backward=backward))
+    done = run(hungry, noise(7), CONDITIONS, tmp_path / "run", batch_size=6)
+    assert all("batch-halved" in cell.split(";") for cell in column(done, "flags"))
+    assert flags(done) - flags(whole) == {"batch-halved"}
+    assert set(column(done, "status")) == {"ok"}
+    for name in ("index", "image", "condition", "prediction", "clean_rank"):
+        assert done.records()[name].tolist() == whole.records()[name].tolist()
+    losses = [each.records()["loss"].tolist() for each in (done, whole)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+    for name in ("top1", "robust_top1", "n_images"):
+        assert column(done, name) == column(whole, name)
+
+
+def test_halves_are_as_large_as_fits(tmp_path: Path) -> None:
+    """Seven images with room for three become four and three, the four two and two.
+
+    Before them a grey image tells how many logits there are.
+    """
+    seen: list[int] = []
+
+    class Watching(Hungry):
+        """Notes what fits."""
+
+        def forward(self, x: Tensor) -> Tensor:
+            """Pixels to logits."""
+            logits = super().forward(x)
+            seen.append(len(x))
+            return logits
+
+    network = Watching(3, MemoryError())
+    run(model(network), noise(7), CONDITIONS[:1], tmp_path / "run", batch_size=7)
+    assert seen == [1, 2, 2, 3, 1, 1], "one image is run twice at the end"
+
+
+def test_an_image_that_never_fits_is_said_in_one_line(tmp_path: Path) -> None:
+    hungry = model(Hungry(0, MemoryError()))
+    with pytest.raises(
+        UserError, match=r"^hungry: memory ran out on a single image; use a smaller"
+    ):
+        run(hungry, noise(5), CONDITIONS, tmp_path / "run", batch_size=4)
+    assert not (tmp_path / "run").exists()
+
+
+def test_only_the_part_that_did_not_fit_is_halved(tmp_path: Path) -> None:
+    class Once(ConvNet):
+        """Runs out of memory at its first pass of several images."""
+
+        failed = False
+
+        def forward(self, x: Tensor) -> Tensor:
+            """Pixels to logits."""
+            if len(x) > 1 and not self.failed:
+                self.failed = True
+                raise MemoryError
+            return super().forward(x)
+
+    done = run(model(Once()), noise(8), CONDITIONS, tmp_path / "run", batch_size=4)
+    (evaluation,) = done.folder.manifest.evaluations
+    done.folder.part_path(evaluation, 0).unlink()
+    assert done.folder.records(evaluation).flags == ()
+    assert "batch-halved" not in flags(done)
+
+
+def test_memory_that_runs_out_inside_an_attack_is_no_broken_attack(tmp_path: Path) -> None:
+    def greedy(model: Any, x: Tensor, y: Tensor, *, generator: Any) -> Tensor:
+        if len(x) > 2:
+            raise torch.OutOfMemoryError
+        return x
+
+    done = evaluate(model(ConvNet()), noise(5), {"it@1/255": greedy}, out=tmp_path / "run")
+    assert column(done, "status") == ["ok"]
+    assert "batch-halved" in flags(done)
+
+
+def test_a_model_that_fails_is_one_line_with_its_place_and_cause(tmp_path: Path) -> None:
+    hungry = model(Hungry(2, RuntimeError("a bug")))
+    wanted = r"^hungry: the network fails on clean images of \(4, 3, 8, 8\): RuntimeError: a bug \("
+    with pytest.raises(UserError, match=wanted + r"test_runner_memory\.py:\d+\)") as found:
+        run(hungry, noise(5), CONDITIONS, tmp_path / "run", batch_size=4)
+    assert isinstance(found.value.__cause__, RuntimeError)
+
+
+def test_a_model_without_a_backward_pass_is_scored_and_its_gradient_attacks_are_errors(
+    tmp_path: Path,
+) -> None:
+    hungry = model(Hungry(0, RuntimeError("no backward"), backward=True))
+    done = run(hungry, noise(5), CONDITIONS, tmp_path / "run", batch_size=4)
+    whole = run(model(ConvNet()), noise(5), CONDITIONS, tmp_path / "whole", batch_size=4)
+    for name, row in table(done).items():
+        white_box = name.startswith(("fgsm", "pgd"))
+        assert row["status"] == ("error" if white_box else "ok"), name
+        if not white_box:
+            assert row["top1"] == table(whole)[name]["top1"], name
+
+
+def test_a_model_that_only_runs_without_a_graph_is_scored_too(tmp_path: Path) -> None:
+    class NoGraph(ConvNet):
+        """Refuses to be differentiated from its first layer on."""
+
+        def forward(self, x: Tensor) -> Tensor:
+            """Pixels to logits."""
+            if torch.is_grad_enabled():
+                raise RuntimeError("inference only")
+            return super().forward(x)
+
+    done = run(model(NoGraph()), noise(5), CONDITIONS, tmp_path / "run", batch_size=4)
+    statuses = {name: row["status"] for name, row in table(done).items()}
+    assert statuses["clean"] == "ok"
+    assert {each for name, each in statuses.items() if name.startswith(("fgsm", "pgd"))} == {
+        "error"
+    }
+
+
+def test_a_run_without_shortage_is_bit_for_bit_the_same_again(tmp_path: Path) -> None:
+    runs = [run(model(ConvNet()), noise(5), CONDITIONS, tmp_path / name) for name in ("a", "b")]
+    assert text(runs[0].records()) == text(runs[1].records())
