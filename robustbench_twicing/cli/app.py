@@ -10,7 +10,7 @@ import typer
 from .. import __version__
 from ..errors import UserError
 from ..files.printable import one_line
-from . import (
+from .commands import (
     attacks,
     compare,
     corrupt,
@@ -25,9 +25,8 @@ from . import (
     train,
     verify,
 )
-from .console import Console
-from .status import DONE, INCOMPLETE, MISTAKE, UNKNOWN, StoppedError
-from .streams import is_broken, prepare_streams
+from .signals import DONE, INCOMPLETE, MISTAKE, UNKNOWN, StoppedError
+from .terminal import Console, is_broken, prepare_streams
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """Base of the parser's errors, wherever this typer has it from."""

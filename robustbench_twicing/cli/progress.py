@@ -17,7 +17,7 @@ from rich.progress import (
 from ..evaluation.distributed import Team
 from ..evaluation.progress import Report, Step, silent
 from ..files.printable import printable
-from .console import Console
+from .terminal import Console
 
 LOG_EVERY = 10.0
 """Seconds between two lines of a log."""

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: the part at hand is finished, or given up in time."""
+"""Exit statuses, and SIGINT and SIGTERM: the part at hand is finished, or given up in time."""
 
 import os
 import signal
@@ -10,7 +10,21 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from ..evaluation.progress import Stop
-from .status import INCOMPLETE
+
+DONE = 0
+MISTAKE = 1
+"""The user's mistake or a bad value; one line on standard error says what would be right."""
+UNKNOWN = 2
+"""An unknown option or command."""
+ERROR_ROWS = 3
+"""Finished, but with conditions that failed and are not scored."""
+INCOMPLETE = 4
+"""Interrupted, or images are missing."""
+
+
+class StoppedError(Exception):
+    """A signal ended the work; the message says how to go on."""
+
 
 GRACE = 8.0
 """Seconds that the part at hand may still take; schedulers kill after 10 or more."""

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from robustbench_twicing.cli import main
-from robustbench_twicing.cli.console import Console
+from robustbench_twicing.cli.terminal import Console
 from tests.palette import write
 
 HOSTILE = ("\x1b[2J\x1b[31mred", "\x9b31m", "\u202egnp.exe", "\x07", "\ud800", "a\rb")

@@ -186,7 +186,7 @@ def test_a_signal_before_the_work_is_one_line(
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("robustbench_twicing.cli.request.make_request", interrupted)
+    monkeypatch.setattr("robustbench_twicing.cli.request.request.make_request", interrupted)
     assert main(["eval", "--model", "x", "--data", "y"]) == 4
     assert last_line(capsys).startswith("robustbench-twicing: interrupted; ")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from robustbench_twicing.cli import eval as command
-from robustbench_twicing.cli import evaluating
+from robustbench_twicing.cli import run as evaluating
+from robustbench_twicing.cli.commands import eval as command
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.distributed import Team, _age
 from tests.robustbench_twicing.cli.conftest import Site
@@ -61,7 +61,7 @@ def test_a_team_with_a_shard_does_not_wait_for_the_other_shards(
 
     monkeypatch.setattr("robustbench_twicing.evaluation.distributed.join_team", joined)
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=waits)
-    monkeypatch.setattr("robustbench_twicing.cli.evaluating.time", clock)
+    monkeypatch.setattr("robustbench_twicing.cli.run.time", clock)
     assert site.eval("--attacks", "clean", "--shard", "1/2") == 0
 
 

@@ -1,0 +1,43 @@
+"""attacks: what can be run, with norm, knowledge, source and constants."""
+
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("attacks", help="List the attacks with their constants and papers.")(run)
+
+
+def run(
+    library: Annotated[
+        bool, typer.Option("--library", help="Also those of torchattacks and foolbox.")
+    ] = False,
+) -> None:
+    """Print the attacks."""
+    from attacks import ATTACKS, find_attack
+    from attacks.libraries import FOOLBOX, PRESETS, TORCHATTACKS
+
+    from ..terminal import Console
+
+    specs = list(ATTACKS.values())
+    if library:
+        specs += [find_attack(name) for name in PRESETS]
+        specs += [find_attack(f"torchattacks:{name}") for name in TORCHATTACKS]
+        specs += [find_attack(f"foolbox:{name}") for name in FOOLBOX]
+    console = Console()
+    for spec in specs:
+        constants = ", ".join(f"{name} {value}" for name, value in spec.settings.items())
+        console.print(f"[bold]{spec.name}[/bold]: {spec.norm}, {spec.knowledge}", highlight=False)
+        console.print(f"    {constants or 'no constants'}", highlight=False, soft_wrap=True)
+        console.print(f"    {spec.source}", highlight=False, soft_wrap=True)
+        for protocol, settings in spec.under.items():
+            other = ", ".join(f"{name} {value}" for name, value in settings.items())
+            console.print(f"    under protocol {protocol}: {other}", highlight=False)
+    if not library:
+        console.print(
+            f"Also {', '.join(PRESETS)}, torchattacks:NAME ({len(TORCHATTACKS)}), foolbox:NAME "
+            f"({len(FOOLBOX)}): --library lists them. Your own: path/file.py:function.",
+            highlight=False,
+        )

@@ -1,0 +1,65 @@
+"""compare: all models against one of them on the same images, with significance."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from reports.comparison import Comparison
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("compare", help="All models against one on the same images, with p values.")(run)
+
+
+def run(
+    run_dirs: Annotated[list[Path], typer.Argument(help="Run folders, as written by eval.")],
+    baseline: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="Compared with; default: the first label.")
+    ] = None,
+    intersect: Annotated[
+        bool, typer.Option("--intersect", help="Compare the images that both have.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for comparison.csv, changed.csv and the tables.")
+    ] = None,
+) -> int:
+    """Print differences with intervals and p values; write them, and the images that changed.
+
+    Returns:
+        Exit status: 3 with error rows, 4 with images missing, in any of the runs.
+    """
+    from reports import merge, results
+    from reports.comparison import compare
+    from reports.tables.as_console import print_notes, print_sheet
+    from reports.tables.comparing import comparison_notes, tables_by_model
+
+    from ..run_folders import check_out, open_runs
+    from ..terminal import Console
+    from .eval import exit_status
+
+    check_out(out)
+    runs = merge(open_runs(run_dirs))
+    table = results(runs)
+    found = compare(runs, table, baseline=baseline, intersect=intersect, seed=seed)
+    console = Console()
+    for sheet in tables_by_model(found):
+        print_sheet(sheet, console)
+    print_notes(comparison_notes(found), console)
+    if out is not None:
+        for path in write_comparison(found, out):
+            typer.echo(f"written: {path}", err=True)
+    return exit_status(table)
+
+
+def write_comparison(found: "Comparison", out: Path) -> list[Path]:
+    """Write comparison.csv, changed.csv and the tables in the other formats; their paths."""
+    from reports.comparison import save_comparison
+    from reports.tables.comparing import comparison_tables
+    from reports.tables.formats import FORMATS, save_sheets
+
+    names = [name for name in FORMATS if name != "csv"]
+    return save_comparison(found, out) + save_sheets(comparison_tables(found), out, names)

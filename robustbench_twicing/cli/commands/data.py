@@ -1,0 +1,168 @@
+"""``data``: say how a data set was understood, and what looks wrong, before a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ...data import Dataset
+    from ...data.summary import Survey
+    from ..terminal import Console
+
+MOST_LINES = 10
+"""Longest list printed; the rest is counted."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command("data")(data)
+
+
+def data(
+    source: Annotated[
+        str, typer.Argument(help="Folder, NAME=DIR (imagenet-a=DIR), .npz, .npy, samples:imagenet.")
+    ],
+    labels: Annotated[
+        Path | None, typer.Option(help="Label file: CSV file,wnid or lines NAME LABEL.")
+    ] = None,
+    classes: Annotated[
+        Path | None, typer.Option(help="Own classes: one folder name a line, or JSON.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="Keep this many, spread over classes.")] = None,
+    seed: Annotated[int, typer.Option(help="Of --limit's choice.")] = 0,
+    full: Annotated[bool, typer.Option("--full", help="Decode every image.")] = False,
+) -> None:
+    """Show how a data set is understood: labels, sizes, what is left out, what looks wrong."""
+    from ...data import open_dataset
+    from ...data.opening import split_name
+    from ...data.suspicions import suspicions
+    from ...errors import UserError
+    from ..terminal import Console
+
+    dataset = open_dataset(source, labels=labels, classes=classes, limit=limit, seed=seed)
+    found = _survey(dataset, full)
+    if len(found.bad) == len(dataset):
+        raise UserError(f"{source}: none of {len(dataset)} images can be read; {found.bad[0]}")
+    folder = Path(split_name(source).spec).expanduser()
+    root = folder.absolute() if folder.exists() else None
+    console = Console()
+    _facts(console, dataset, found)
+    _sentences(console, "Notes", dataset.notes)
+    _sentences(console, "Left out", [f"{item.id}: {item.reason}" for item in dataset.skipped])
+    _sentences(console, "Cannot be decoded", [f"{error.path} {error.what}" for error in found.bad])
+    _sentences(console, "Suspicions", suspicions(dataset, found, root))
+
+
+def _survey(dataset: Dataset, full: bool) -> Survey:
+    from rich.progress import Progress
+
+    from ...data.summary import survey
+    from ..terminal import Console
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("decoding" if full else "reading headers", total=len(dataset))
+        return survey(dataset, full=full, advance=lambda: progress.advance(task))
+
+
+def _facts(console: Console, dataset: Dataset, found: Survey) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    rows = {
+        "data set": dataset.name,
+        "labels": dataset.labelling,
+        "images": _counts(dataset),
+        "per class": _per_class(dataset),
+        "sizes": _sizes(found),
+        "kinds": _common(found.kinds.most_common()),
+        "looked at": "every pixel" if found.decoded else "headers only; --full decodes everything",
+        "fingerprint": dataset.fingerprint,
+    }
+    for flag in dataset.flags:
+        rows["flag"] = flag
+    for name, value in rows.items():
+        table.add_row(Text(name, style="bold"), Text(value))
+    console.print(table)
+
+
+def _counts(dataset: Dataset) -> str:
+    seen = len(set(dataset.labels))
+    if dataset.space is not None:
+        logits = "all 1000" if dataset.space.others_count else f"{dataset.num_classes}"
+        classes = f"{seen} of {dataset.num_classes} classes"
+        return f"{len(dataset)} in {classes}, scored over {logits} logits"
+    if dataset.num_classes is None:
+        return f"{len(dataset)} in {seen} classes (number of classes not known)"
+    return f"{len(dataset)} in {seen} of {dataset.num_classes} classes"
+
+
+def _per_class(dataset: Dataset) -> str:
+    from collections import Counter
+
+    counts = Counter(dataset.labels)
+    fewest, most = min(counts.values()), max(counts.values())
+    if fewest == most:
+        return f"{fewest} each"
+    return f"{fewest} ({_classes(dataset, counts, fewest)}) to {most} " + (
+        f"({_classes(dataset, counts, most)})"
+    )
+
+
+def _classes(dataset: Dataset, counts: dict[int, int], number: int) -> str:
+    """The classes with that many images: the first of them, and how many more."""
+    from ...data.folders.scanning import name_some
+
+    return name_some(
+        [_class_name(dataset, label) for label in sorted(counts) if counts[label] == number], 1
+    )
+
+
+def _class_name(dataset: Dataset, label: int) -> str:
+    from ...data.imagenet import NUM_CLASSES, wnids
+
+    if dataset.space is not None:
+        return f"{label} {'/'.join(wnids()[logit] for logit in dataset.space.logits[label])}"
+    return f"{label} {wnids()[label]}" if dataset.num_classes == NUM_CLASSES else str(label)
+
+
+def _sizes(found: Survey) -> str:
+    if not found.sizes:
+        return "unknown"
+    sides = [side for size in found.sizes for side in size]
+    common = [(f"{width} x {height}", number) for (width, height), number in _top(found)]
+    every = "" if len(found.sizes) == 1 else f"{min(sides)} to {max(sides)} pixels a side; "
+    return every + _common(common, len(found.sizes))
+
+
+def _top(found: Survey) -> list[tuple[tuple[int, int], int]]:
+    return sorted(found.sizes.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _common(counts: list[tuple[str, int]], kinds: int = 0) -> str:
+    most = 3
+    rest = f" and {len(counts) - most} other{'s' if kinds else ''}" if len(counts) > most else ""
+    return ", ".join(f"{name} ({number})" for name, number in counts[:most]) + rest
+
+
+def _sentences(console: Console, title: str, sentences: list[str] | tuple[str, ...]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    if not sentences:
+        return
+    table = Table.grid(padding=(0, 1))
+    table.add_column()
+    table.add_column(overflow="fold")
+    for sentence in sentences[:MOST_LINES]:
+        table.add_row("  -", Text(sentence))
+    if len(sentences) > MOST_LINES:
+        table.add_row("", f"and {len(sentences) - MOST_LINES} more")
+    console.print(Text(f"{title} ({len(sentences)})", style="bold"))
+    console.print(table)

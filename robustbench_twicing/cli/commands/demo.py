@@ -1,0 +1,132 @@
+"""demo: the main job on the bundled models and images, and every kind of output."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...errors import UserError
+from ..request.options import EvalOptions
+
+if TYPE_CHECKING:
+    from ...evaluation.runner import Run
+    from ..terminal import Console
+
+DATA = "fashion-mnist:test1000"
+CHECKPOINT = "bundled"
+IMAGES, QUICK_IMAGES = 100, 10
+SIDE = 32
+"""Pixels a side at which these 28-pixel images are corrupted: not ImageNet-C, and flagged."""
+EXAMPLES = 2
+"""Images whose adversarial versions are kept, for the page."""
+RUN, REPORT = "run", "report"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("demo", help="A whole evaluation of the bundled models, offline.")(run)
+
+
+def run(
+    quick: Annotated[
+        bool, typer.Option("--quick", help=f"{QUICK_IMAGES} images instead of {IMAGES}.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder of run and report, made anew.")] = Path(
+        "runs/demo"
+    ),
+) -> int:
+    """Evaluate every bundled model under suite `demo`, and make every kind of report of it.
+
+    Returns:
+        Exit status.
+    """
+    from ...checkpoints.bundled import ZOO
+    from ...evaluation.distributed import Team
+    from ..run import evaluate
+    from ..terminal import Console
+
+    _remove_earlier_demo(out)
+    console = Console(highlight=False, soft_wrap=True)
+    images = QUICK_IMAGES if quick else IMAGES
+    console.print(
+        f"{len(ZOO)} small models trained on Fashion-MNIST, {images} of its test images, suite "
+        "demo. They show the way, on 28 x 28 pixels; docs/zoo.md says what they are."
+    )
+    options = EvalOptions(
+        model=[f"{name}={CHECKPOINT}" for name in ZOO],
+        data=[DATA],
+        suite="demo",
+        limit=images,
+        batch_size=50,
+        threads=1,  # networks this small gain nothing from more, and lose much on a busy machine
+        save_adversarial=EXAMPLES,
+        imagenet_c_size=SIDE,
+        out=str(out / RUN),
+    )
+    done = evaluate(options, Team(), again="the same command starts it anew")
+    return _report(done.run, out / REPORT, console)
+
+
+def _report(done: "Run", out: Path, console: "Console") -> int:
+    """Table 1, pictures, the comparison with the first model, and the page; only the table shown.
+
+    Returns:
+        The exit status that the rows ask for.
+    """
+    from reports import merge, results
+    from reports.comparison import compare
+    from reports.tables.as_console import print_sheet
+    from reports.tables.formats import FORMATS, save_sheets
+    from reports.tables.presets import preset_tables
+
+    from ..report_files import HTML, Files, write_files
+    from .compare import write_comparison
+    from .eval import exit_status, save_tables
+
+    runs = merge([done.folder])
+    table = results(runs)
+    save_tables(table, done.folder.path, normaliser=None)
+    tables = preset_tables("table1", runs, table)
+    for sheet in tables:
+        print_sheet(sheet, console)
+    save_sheets(tables, out, list(FORMATS))
+    write_comparison(compare(runs, table), out)
+    write_files(runs, table, Files(HTML, plots=True, baseline=None, out=out), normaliser=None)
+    console.print(
+        f"\nA page to look at: {out / 'index.html'}\n"
+        f"Tables, pictures and comparison: {out}\n"
+        f"Every number: {done.folder.path / 'results.csv'}\n"
+        "The same with your own checkpoint and images:\n"
+        f"  {_program()} eval --model deit_tiny_patch16_224=CHECKPOINT.pth --data FOLDER",
+        markup=False,
+    )
+    return exit_status(table)
+
+
+def _program() -> str:
+    """How this program was called: by the Python that has what it needs, or by name."""
+    script = Path(sys.argv[0])
+    if script.suffix != ".py":
+        return script.name
+    return f"{os.path.relpath(sys.executable)} {script}"
+
+
+def _remove_earlier_demo(out: Path) -> None:
+    """Never anything but an earlier demo."""
+    from ...records import RunFolder
+
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise UserError(f"--out {out} is a file; name a folder")
+    strange = {path.name for path in out.iterdir()} - {RUN, REPORT}
+    if not strange and (out / RUN).exists():
+        for each in RunFolder.open(out / RUN).manifest.evaluations:
+            if (each.record["checkpoint"], each.dataset["name"]) != (CHECKPOINT, DATA):
+                strange.add(each.label)
+    if strange:
+        raise UserError(f"{out} is not what an earlier demo left behind; use another --out")
+    shutil.rmtree(out)

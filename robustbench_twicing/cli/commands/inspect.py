@@ -1,0 +1,209 @@
+"""``inspect``: what a checkpoint is, before anything is claimed about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ...checkpoints.inspection import Inspection, WeightsFacts
+    from ..terminal import Console
+
+FEW_GROUPS = 20
+"""Groups of keys that are printed where the layout is unknown."""
+
+CAUTION = "Models within a few images of the best are not told apart by so few images."
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the program."""
+    app.command("inspect")(inspect)
+
+
+def inspect(
+    checkpoint: Annotated[str, typer.Argument(help="File, index of shards, or folder with one.")],
+    data: Annotated[
+        str | None,
+        typer.Option(help="Images: measure clean accuracy under each model that fits."),
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Labels of a flat folder: CSV or text.")
+    ] = None,
+    classes: Annotated[Path | None, typer.Option(help="Own class names, one a line.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Images of the probe.")] = 64,
+    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Images a batch.")] = 32,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+) -> None:
+    """Show what a checkpoint holds, which models it fits, and (with --data) how well."""
+    from ...checkpoints.inspection import inspect_checkpoint
+    from ..terminal import Console
+
+    console = Console()
+    found = inspect_checkpoint(checkpoint)
+    _file(console, found)
+    for kind, weights in found.weights.items():
+        _weights(console, kind, weights)
+    _architecture(console, found)
+    _candidates(console, found)
+    if data is not None:
+        _probe(console, found, checkpoint, data, labels, classes, limit, batch_size, device)
+
+
+def _file(console: Console, found: Inspection) -> None:
+    file = found.file
+    rows = {
+        "file": str(file.path),
+        "bytes": f"{file.path.stat().st_size:,}",
+        "container": file.container,
+        "SHA-256": file.sha256,
+        "top keys": ", ".join(found.top) or "a bare state dict",
+    }
+    for key, value in found.facts.items():
+        if isinstance(value, dict):
+            rows[key] = ", ".join(f"{name}={part}" for name, part in value.items())
+        else:
+            rows[key] = str(value)
+    _grid(console, "Checkpoint", rows)
+
+
+def _weights(console: Console, kind: str, weights: WeightsFacts) -> None:
+    rows = {
+        "found under": weights.key or "the file itself",
+        "tensors": str(weights.keys),
+        "parameters": f"{weights.parameters:,}",
+        "precision": ", ".join(f"{count} x {name}" for name, count in weights.dtypes.items()),
+        "not finite": ", ".join(weights.not_finite[:5]) or "none",
+        "SHA-256": weights.sha256,
+    }
+    if weights.notes:
+        rows["notes"] = " ".join(weights.notes)
+    _grid(console, f"Weights: {kind}", rows)
+
+
+def _architecture(console: Console, found: Inspection) -> None:
+    from ...checkpoints.architecture import LAYOUT_NAMES
+
+    seen = found.seen
+    rows: dict[str, str] = {}
+    if seen is None:
+        groups = next(iter(found.weights.values())).groups
+        more = f" and {len(groups) - FEW_GROUPS} more" if len(groups) > FEW_GROUPS else ""
+        rows["layout"] = "unknown here"
+        rows["keys"] = ", ".join(groups[:FEW_GROUPS]) + more
+    else:
+        rows["layout"] = LAYOUT_NAMES[seen.layout]
+        rows["size"] = f"width {seen.embed_dim}, depth {seen.depth}"
+        rows["heads"] = str(seen.heads) if seen.heads else "not visible in the keys"
+        rows["patch"] = f"{seen.patch} pixels" if seen.patch else "not visible in the keys"
+        rows["grid"] = _grid_size(seen.grid, seen.patch)
+        rows["classes"] = str(seen.classes)
+        rows["distilled"] = "yes" if seen.distilled else "no"
+    rows["named by the file"] = (
+        ", ".join(f"{name} ({where})" for where, name in found.declared.items()) or "no name"
+    )
+    if found.ema_difference is not None:
+        rows["EMA against plain"] = (
+            f"differs by up to {found.ema_difference:.3g}"
+            if found.ema_difference
+            else "identical values"
+        )
+    _grid(console, "Architecture", rows)
+
+
+def _grid_size(grid: int | None, patch: int | None) -> str:
+    if grid is None:
+        return "no learned positions on a square grid"
+    size = f", input {grid * patch} pixels" if patch else ""
+    return f"{grid} x {grid} patches{size}"
+
+
+def _candidates(console: Console, found: Inspection) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from ...checkpoints import SAME_KEYS
+
+    if not found.candidates:
+        console.print("No model of the table fits; one of timm's may (timm:NAME).\n")
+        return
+    table = Table(title="Models that fit", title_justify="left")
+    table.add_column("name", overflow="fold")
+    table.add_column("speaks for it", overflow="fold")
+    table.add_column("would need", overflow="fold")
+    for candidate in found.candidates:
+        table.add_row(
+            Text(candidate.name),
+            "; ".join(candidate.reasons),
+            "; ".join(candidate.against) or "nothing",
+        )
+    console.print(table)
+    if len(found.candidates) > 1:
+        console.print(SAME_KEYS + "\n")
+
+
+def _probe(
+    console: Console,
+    found: Inspection,
+    checkpoint: str,
+    data: str,
+    labels: Path | None,
+    classes: Path | None,
+    limit: int,
+    batch_size: int,
+    device: str,
+) -> None:
+    from rich.progress import Progress
+    from rich.table import Table
+    from rich.text import Text
+
+    from ...data import open_dataset
+    from ...evaluation.clean_accuracy import probe, variants
+    from ..terminal import Console as ErrorConsole
+
+    images = open_dataset(data, labels=labels, classes=classes, limit=limit)
+    runs = [(name, kind) for name in variants(found.candidates) for kind in found.weights]
+    table = Table(title=f"Probe: clean accuracy on {images.name}", title_justify="left")
+    table.add_column("name", overflow="fold")
+    table.add_column("weights")
+    table.add_column("right", justify="right")
+    table.add_column("top-1", justify="right")
+    bar = ErrorConsole(stderr=True)
+    with Progress(console=bar, transient=True, disable=not bar.is_terminal) as progress:
+        task = progress.add_task("probing", total=len(runs) * len(images))
+        for name, kind in runs:
+            row = probe(
+                checkpoint,
+                name,
+                kind,
+                images,
+                num_classes=found.seen.classes if found.seen else None,
+                batch_size=batch_size,
+                device=device,
+                advance=lambda count: progress.advance(task, count),
+            )
+            share = f"{100 * row.correct / row.images:.1f} %" if row.images else "no images"
+            table.add_row(Text(row.model), row.weights, f"{row.correct}/{row.images}", share)
+    console.print(table)
+    _sentences(console, [CAUTION, *images.notes])
+
+
+def _sentences(console: Console, sentences: Iterable[str]) -> None:
+    for sentence in sentences:
+        console.print(sentence, markup=False)
+
+
+def _grid(console: Console, title: str, rows: dict[str, str]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows.items():
+        table.add_row(Text(name), Text(value))
+    console.print(Text(title, style="bold"))
+    console.print(table)
+    console.print()

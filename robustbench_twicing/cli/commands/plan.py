@@ -1,0 +1,147 @@
+"""plan: what an evaluation would cost, without doing it."""
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import typer
+
+from ..progress import duration
+from ..request.command import add_command
+from ..request.options import EvalOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import torch
+
+    from ...classifiers.classifier import Classifier
+    from ...evaluation.tasks import Task
+    from ..terminal import Console
+
+SAMPLE = 4
+"""Images of the measured batch."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_command(app, "plan", run, help_text="Cost of an eval with the same options; no work.")
+
+
+class Speed(NamedTuple):
+    """Seconds per image of a forward pass, and of a backward pass to the input."""
+
+    forward: float
+    backward: float
+
+
+def run(options: EvalOptions) -> None:
+    """Print passes and estimated time per model and condition, and how they were estimated."""
+    from ...classifiers.device import choose_device
+    from ...evaluation.validation import check_request
+    from ..request.request import make_request
+    from ..terminal import Console
+
+    request = make_request(options)
+    check_request(request.models, request.tasks)
+    device = choose_device(request.options.device)
+    console = Console()
+    total = corrupting = 0.0
+    unknown: list[str] = []
+    for line in request.said:
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+    for label, classifier in request.models.items():
+        sample = min(SAMPLE, *(len(task.data) for task in request.tasks))
+        speed = measure_speed(classifier, sample, device)
+        for task in request.tasks:
+            making = measure_making(classifier, task, request.options.seed)
+            total += _show(console, label, task, speed, unknown, making=making)
+            corrupting += len(task.data) * sum(making.values())
+        console.print(
+            f"Basis: one forward pass {1000 * speed.forward:.1f} ms and one backward pass "
+            f"{1000 * speed.backward:.1f} ms per image, measured just now with batches of "
+            f"{sample} on {device}, the faster of two."
+        )
+    console.print(f"In all about {duration(total)}, decoding of the images not included.")
+    if corrupting:
+        console.print(
+            f"Making the corrupted images takes about {duration(corrupting)} of one process beside "
+            "the network's; --workers N divides it. Basis: the first image of each condition."
+        )
+    if unknown:
+        names = ", ".join(dict.fromkeys(unknown))
+        console.print(f"Not included, because its passes are not known beforehand: {names}.")
+
+
+def _show(
+    console: "Console",
+    label: str,
+    task: "Task",
+    speed: Speed,
+    unknown: list[str],
+    *,
+    making: "Mapping[str, float]",
+) -> float:
+    """Print one table; return its seconds, and add what is not known beforehand to ``unknown``."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    images = len(task.data)
+    title = escape(f"{label} on {task.data.name}, {images} images")
+    columns = ["condition", "forward", "backward", "time", *(["its images"] if making else [])]
+    table = Table(*columns, title=title)
+    total = 0.0
+    several = len({each.protocol for each in task.conditions}) > 1
+    for condition in task.conditions:
+        name = f"{condition.id} {condition.protocol}" if several else condition.id
+        if condition.passes is None:
+            table.add_row(escape(name), "?", "?", "?")
+            unknown.append(condition.id)
+            continue
+        forward, backward = (count * images for count in condition.passes)
+        seconds = forward * speed.forward + backward * speed.backward
+        total += seconds
+        row = [name, f"{forward:,}", f"{backward:,}", duration(seconds)]
+        if condition.key in making:
+            row.append(duration(images * making[condition.key]))
+        table.add_row(*map(escape, row))
+    console.print(table)
+    return total
+
+
+def measure_making(classifier: "Classifier", task: "Task", seed: int) -> dict[str, float]:
+    """Seconds that one image of every condition takes to make, by its key; one that fails has 0."""
+    from ...data.image_maker import Maker, Wanted
+
+    sourced = {each.key: each.images for each in task.conditions if each.images is not None}
+    maker = Maker(task.data, classifier.preprocessing, list(sourced.values()), seed)
+    found = {}
+    for position, key in enumerate(sourced):
+        start = time.perf_counter()
+        (made,) = maker.make(Wanted(position, [0]))
+        found[key] = 0.0 if isinstance(made, Exception) else time.perf_counter() - start
+    return found
+
+
+def measure_speed(classifier: "Classifier", count: int, device: "torch.device") -> Speed:
+    """Time one small grey batch forward and backward, the faster of two tries."""
+    import torch
+
+    from ...classifiers.gradient import eval_mode, input_gradient
+
+    crop = classifier.preprocessing.crop
+    x = torch.full((count, 3, crop, crop), 0.5, device=device)
+    y = torch.zeros(count, dtype=torch.long, device=device)
+    home = classifier.device
+    classifier.to(device)
+    forward, both = [], []
+    with eval_mode(classifier):
+        for _ in range(2):
+            start = time.perf_counter()
+            with torch.no_grad():
+                classifier(x).sum().item()
+            forward.append(time.perf_counter() - start)
+            start = time.perf_counter()
+            input_gradient(classifier, x, y).sum().item()
+            both.append(time.perf_counter() - start)
+    classifier.to(home)
+    return Speed(min(forward) / count, max(min(both) - min(forward), 0.0) / count)

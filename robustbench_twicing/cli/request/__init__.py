@@ -1,0 +1,6 @@
+"""From options as they are typed to a request: models, data sets and conditions, checked.
+
+- `options`: those of an evaluation, with their help; `command`: a command that takes them.
+- `request`: `make_request`, which puts together what the others make.
+- `conditions`, `corruptions`: what is done to the images; `data_sets`: where they are; `tasks`: both.
+"""

@@ -1,0 +1,185 @@
+"""An evaluation from its options: alone, as a shard, or as one of the processes of torchrun."""
+
+import signal
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..errors import UserError
+from .progress import TeamReport, show_progress
+from .request.options import EvalOptions
+from .signals import StoppedError, stopping_on_signals
+
+if TYPE_CHECKING:
+    from ..evaluation.distributed import Team
+    from ..evaluation.options import Share
+    from ..evaluation.progress import Report, Step, Stop
+    from ..evaluation.runner import Run
+    from ..records import RunFolder
+    from .request.request import Request
+
+HOUR = 3600.0
+SHOWS_UP = 60.0
+"""Seconds after which a network file system shows at the latest what another machine wrote."""
+
+
+class Evaluated(NamedTuple):
+    """How far an evaluation came.
+
+    Attributes:
+        run: the run folder and its records.
+        share: the parts that were asked for.
+        left: images of that share, summed over models and data sets, that are not there.
+        unfinished: why there are any, and how to go on; empty where there are none.
+    """
+
+    run: "Run"
+    share: "Share"
+    left: int
+    unfinished: str
+
+
+def evaluate(options: EvalOptions, team: "Team", *, again: str = "") -> Evaluated:
+    """Load and evaluate with progress.
+
+    Args:
+        options: as typed.
+        team: the processes that share the work, each with the same options.
+        again: how to go on after an interruption; empty: with the run folder.
+
+    Raises:
+        UserError: a mistake in the options, or one that the work comes upon.
+        StoppedError: a signal ended the work.
+    """
+    from ..evaluation.progress import OUT_OF_TIME
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    stop = _make_stop(options.max_hours, team.age)
+    request, out = _prepare(options, team)
+    share = request.options.share
+    go_on = again or f"what was finished is kept; the same command with --out {out} continues it"
+    try:
+        with stopping_on_signals(stop, f"ended; {go_on}"):
+            done = _work(request, out, team, stop)
+    except KeyboardInterrupt:
+        raise StoppedError(f"stopped; {go_on}") from None
+    left = images_left(done.folder, share)
+    if not left:
+        return Evaluated(done, share, 0, "")
+    if stop.reason not in ("", OUT_OF_TIME):
+        raise StoppedError(f"stopped by {stop.reason}, {left} images left; {go_on}")
+    why = stop.reason or "another process works on them, or ended before it had done them"
+    return Evaluated(done, share, left, f"{left} images left ({why}); {go_on}")
+
+
+def images_left(folder: "RunFolder", share: "Share") -> int:
+    """Images of a share that have not been evaluated, summed over models and data sets."""
+    size = folder.manifest.batch_size
+    return sum(
+        min(size, each.dataset["n_images"] - part * size)
+        for each in folder.manifest.evaluations
+        for part in share.parts(folder.missing(each))
+    )
+
+
+def _make_stop(max_hours: float | None, age: float) -> "Stop":
+    """Restarts of a team share the time of its first start: its job ends when it ends."""
+    from ..evaluation.progress import Stop
+
+    if max_hours is None:
+        return Stop()
+    if not 0 < max_hours < float("inf"):
+        raise UserError(f"--max-hours {max_hours} is not a positive number of hours")
+    return Stop(time.monotonic() + max_hours * HOUR - age)
+
+
+def _prepare(options: EvalOptions, team: "Team") -> "tuple[Request, Path]":
+    """Load everything, in every process of the team; the run folder is the first one's."""
+    from .request.request import default_out, make_request
+
+    request = team.together(lambda: make_request(_on_own_gpu(options, team)))
+    if team.leads:
+        for line in request.said:
+            sys.stderr.write(f"{line}\n")
+    share = request.options.share._replace(rank=team.rank, team=team.size)
+    out = options.out or str(default_out(next(iter(request.models))))
+    named = request._replace(options=replace(request.options, share=share))
+    return named, Path(team.gather(out)[0])
+
+
+def _on_own_gpu(options: EvalOptions, team: "Team") -> EvalOptions:
+    """Each process of a machine takes the GPU of its own number."""
+    if team.size == 1 or options.device not in ("auto", "cuda"):
+        return options
+    import torch
+
+    if not torch.cuda.is_available():
+        return options  # what --device cuda means then is said where it is read
+    if team.local_rank >= torch.cuda.device_count():
+        raise UserError(
+            f"process {team.local_rank + 1} of this machine has no GPU of its own: there are "
+            f"{torch.cuda.device_count()}; start one process for each"
+        )
+    return replace(options, device=f"cuda:{team.local_rank}")
+
+
+def _work(request: "Request", out: Path, team: "Team", stop: "Stop") -> "Run":
+    from ..evaluation.runner import evaluate_models
+
+    images, units = _amount(request)
+    with show_progress(images, units, hidden=not team.leads) as show:
+        report = show if team.size == 1 else TeamReport(team, show)
+        done = evaluate_models(
+            request.models,
+            request.tasks,
+            out=out,
+            options=request.options,
+            left_out=request.left_out,
+            report=_announce(out, report) if team.leads else report,
+            stop=stop,
+        )
+        if isinstance(report, TeamReport):
+            _wait(team, report, stop, partial(images_left, done.folder, request.options.share))
+    return done
+
+
+def _wait(team: "Team", report: TeamReport, stop: "Stop", left: Callable[[], int]) -> None:
+    """Rank 0 waits until the others are done, and until it sees what they wrote."""
+    whole = team.finish(early=bool(stop.reason), meanwhile=report.update)
+    report.update()
+    until = time.monotonic() + SHOWS_UP
+    while team.leads and whole and left() and time.monotonic() < until:
+        time.sleep(1)
+
+
+def _amount(request: "Request") -> tuple[int, float]:
+    from ..evaluation.runner import units
+
+    models = len(request.models)
+    images = sum(len(task.data) for task in request.tasks)
+    passes = sum(len(task.data) * units(task.conditions) for task in request.tasks)
+    return models * images, models * passes
+
+
+def _announce(out: Path, report: "Report") -> "Report":
+    """Name the run folder once work is done in it; a mistake found before that stays one line."""
+    said = False
+
+    def told(step: "Step") -> None:
+        nonlocal said
+        if not (said or step.resumed):
+            sys.stderr.write(f"run folder: {out}\n")
+            said = True
+        report(step)
+
+    return told
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Before there is work to finish, a scheduler's SIGTERM is handled as Ctrl-C."""
+    raise KeyboardInterrupt

@@ -1,0 +1,76 @@
+"""The terminal: a console that nothing steers, and standard streams that may be closed or full."""
+
+import io
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO, cast
+
+from rich.console import Console as RichConsole
+from rich.console import ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from ..files.printable import printable_lines
+
+
+class Console(RichConsole):
+    """A console that prints what cannot be printed as escapes."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Segments of a renderable, whose text is safe."""
+        for segment in super().render(renderable, options):
+            yield (
+                segment if segment.control else segment._replace(text=printable_lines(segment.text))
+            )
+
+
+def prepare_streams() -> None:
+    """For the start of the process: none of the three streams is closed, and none ends the work.
+
+    The first files that are opened get the numbers of streams that are closed, and what a library
+    says there would be written into them. And a run goes on when nobody reads of its progress any
+    more, as after its terminal was closed or where the disk with the log is full.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) < 3:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    sys.stdin = sys.stdin or io.StringIO()
+    sys.stdout = sys.stdout or io.StringIO()
+    sys.stderr = cast(TextIO, _Unheard(sys.stderr or io.StringIO()))
+
+
+class _Unheard:
+    """A stream that is not told when what is written to it gets nowhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except OSError:
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError:
+            return
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def is_broken(stream: TextIO) -> bool:
+    """Whether a stream takes nothing any more; if so, nothing is written to it from now on."""
+    try:
+        stream.write("\n")
+        stream.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())  # what is still held back, which Python writes at its end
+        os.close(nowhere)
+        return True
+    return False

@@ -1,0 +1,106 @@
+"""plan says what eval will cost, and does no work."""
+
+import re
+
+import pytest
+import torch
+
+from attacks.spec import SCORING_PASSES
+from robustbench_twicing.cli import main
+from robustbench_twicing.cli.commands.plan import Speed, measure_speed
+from tests.robustbench_twicing.cli.conftest import Site
+from tests.tiny import convnet
+
+
+def plan(site: Site, *arguments: str) -> int:
+    command = ["plan", "--model", site.model, "--data", str(site.data), "--crop", "8"]
+    label = [] if "--label" in arguments else ["--label", "net"]
+    return main([*command, *label, "--device", "cpu", *arguments])
+
+
+def passes(text: str) -> dict[str, tuple[int, int]]:
+    found = re.findall(r"([\w@./]+)\s+│\s+([\d,]+)\s+│\s+([\d,]+)\s+│\s+\d+:\d\d", text)
+    return {name: (int(f.replace(",", "")), int(b.replace(",", ""))) for name, f, b in found}
+
+
+def test_passes_are_those_that_eval_counts(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    assert plan(site) == 0
+    out = capsys.readouterr().out
+    both = 11 * SCORING_PASSES
+    budgets = ("0.5", "1", "4")
+    assert passes(out) == {
+        "clean": (11, 0),
+        **{f"fgsm@{eps}/255": (both, 11) for eps in budgets},
+        **{f"pgd@{eps}/255": (both + 11 * 20, 11 * 20) for eps in budgets},
+    }
+    assert "net on photos, 11 images" in out
+    assert "Basis: one forward pass" in out
+    assert "In all about 0:" in out
+
+
+def test_times_are_passes_at_their_speed(
+    site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        "robustbench_twicing.cli.commands.plan.measure_speed", lambda *_: Speed(1.0, 10.0)
+    )
+    assert plan(site, "--attacks", "clean,fgsm", "--eps", "1/255") == 0
+    out = capsys.readouterr().out
+    assert "0:11" in out
+    assert "2:12" in out, "eleven images: 22 seconds forward and 110 backward"
+    assert "In all about 2:23" in out
+
+
+def test_two_protocols_are_told_apart(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    suite = site.root / "both.yaml"
+    suite.write_text(
+        "conditions:\n- {attack: fgsm, eps: [1/255]}\n"
+        "- {attack: fgsm, eps: [1/255], protocol: paper}\n"
+    )
+    assert plan(site, "--suite", str(suite), "--normalize", "imagenet") == 0
+    out = capsys.readouterr().out
+    assert re.search(r"│ fgsm@1/255 pixel +│.*\n│ fgsm@1/255 paper +│", out)
+
+
+def test_large_numbers_are_grouped(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    assert plan(site, "--attacks", "spsa", "--eps", "1/255") == 0
+    forward = 11 * (2 * 128 * 40 + SCORING_PASSES)
+    assert f"{forward:,}" in capsys.readouterr().out
+    assert forward > 100_000
+
+
+def test_nothing_is_written(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(site.root)
+    before = sorted(site.root.rglob("*"))
+    assert plan(site, "--out", str(site.root / "run")) == 0
+    assert [
+        path for path in sorted(site.root.rglob("*")) if "__pycache__" not in str(path)
+    ] == before
+
+
+def test_an_unreadable_image_does_not_stop_a_plan(site: Site) -> None:
+    for path in site.data.rglob("*.png"):
+        path.write_bytes(path.read_bytes()[:40])
+    assert plan(site, "--attacks", "clean") == 0
+
+
+def test_every_model_has_its_own_estimate(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    other = site.model.replace(":build", ":other")
+    assert (
+        plan(site, "--model", other, "--label", "a[b]", "--label", "[c]", "--attacks", "clean") == 0
+    )
+    out = capsys.readouterr().out
+    assert "a[b] on photos, 11 images" in out
+    assert "[c] on photos, 11 images" in out
+    assert out.count("Basis:") == 2
+
+
+def test_speed_is_measured_on_few_images_and_leaves_the_model_alone() -> None:
+    model = convnet().train()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    speed = measure_speed(model, 4, torch.device("cpu"))
+    assert isinstance(speed, Speed)
+    assert speed.forward > 0
+    assert speed.backward >= 0
+    assert all(module.training for module in model.modules())
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())

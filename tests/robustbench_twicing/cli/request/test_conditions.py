@@ -1,0 +1,174 @@
+"""From options to conditions."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from attacks import ATTACKS
+from attacks.corruptions import GeneratedImages
+from robustbench_twicing.cli.request.conditions import make_conditions
+from robustbench_twicing.cli.request.options import EvalOptions
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
+from robustbench_twicing.errors import UserError
+
+
+def keys(**options: Any) -> list[str]:
+    return [condition.key for condition in make_conditions(EvalOptions(**options))]
+
+
+def test_the_default_is_quick() -> None:
+    budgets = ("0.5", "1", "4")
+    assert keys() == [
+        "pixel:clean",
+        *(f"pixel:{attack}@{eps}/255" for attack in ("fgsm", "pgd") for eps in budgets),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("suite", "count"), [("pixel", 16), ("paper", 14), ("protocols", 10), ("corruptions", 96)]
+)
+def test_suites_of_ours(suite: str, count: int) -> None:
+    found = keys(suite=suite)
+    assert len(found) == len(set(found)) == count
+
+
+def test_attacks_take_the_suites_budgets_or_those_given() -> None:
+    assert keys(attacks="clean, pgd") == [
+        "pixel:clean",
+        *(f"pixel:pgd@{n}/255" for n in (0.5, 1, 4)),
+    ]
+    assert keys(attacks="spsa", suite="pixel") == ["pixel:spsa@1/255"]
+    assert keys(attacks="noise", eps="8/255,2/255") == ["pixel:noise@8/255", "pixel:noise@2/255"]
+    assert keys(eps="8/255") == ["pixel:clean", "pixel:fgsm@8/255", "pixel:pgd@8/255"]
+    assert keys(attacks="clean", eps="8/255") == ["pixel:clean"]
+
+
+def test_the_protocol_may_be_another_than_the_suites() -> None:
+    conditions = make_conditions(EvalOptions(protocol="paper", attacks="clean,pgd", eps="1/255"))
+    assert [condition.key for condition in conditions] == ["paper:clean", "paper:pgd@1/255"]
+    assert {condition.threat for condition in conditions} == {PROTOCOLS["paper"].threat}
+    assert keys(suite="paper", protocol="paper") == keys(suite="paper")
+
+
+def test_the_paper_suite_contradicts_another_protocol() -> None:
+    with pytest.raises(UserError, match="--suite paper is protocol paper, --protocol says pixel"):
+        make_conditions(EvalOptions(suite="paper", protocol="pixel"))
+
+
+def test_constants_are_set_by_attack_and_marked() -> None:
+    options = EvalOptions(
+        attacks="pgd,spsa",
+        eps="1/255",
+        set=["pgd.steps=40", "pgd.random_start=False"],
+        spsa_steps=3,
+        spsa_samples=16,
+    )
+    pgd, spsa = make_conditions(options)
+    assert pgd.settings == {**ATTACKS["pgd"].settings, "steps": 40, "random_start": False}
+    assert pgd.changed == {"steps": 20, "random_start": True}
+    assert spsa.settings["steps"] == 3
+    assert spsa.settings["samples"] == 16
+    assert spsa.changed == {"steps": 40, "samples": 128}
+
+
+def test_the_last_of_two_settings_counts() -> None:
+    (pgd,) = make_conditions(
+        EvalOptions(attacks="pgd", eps="1/255", set=["pgd.steps=40", "pgd.steps=7"])
+    )
+    assert pgd.settings["steps"] == 7
+
+
+def test_a_suites_constants_give_way_to_the_command_lines(tmp_path: Any) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "conditions:\n- {attack: pgd, eps: [1/255], settings: {steps: 5, rel_step: 0.5}}\n"
+        "- {attack: fgsm, eps: [2/255], protocol: paper}\n"
+    )
+    pgd, fgsm = make_conditions(EvalOptions(suite=str(path), set=["pgd.steps=7"]))
+    assert pgd.settings == {**ATTACKS["pgd"].settings, "steps": 7, "rel_step": 0.5}
+    assert fgsm.key == "paper:fgsm@2/255"
+    assert fgsm.eps == Fraction(2, 255)
+
+
+def test_an_attack_of_a_suite_without_a_budget_needs_one(tmp_path: Any) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("conditions:\n- attack: pgd\n")
+    with pytest.raises(UserError, match="attack pgd has no budget; give --eps"):
+        make_conditions(EvalOptions(suite=str(path)))
+    assert keys(suite=str(path), eps="1/255") == ["pixel:pgd@1/255"]
+
+
+FOG3 = "pixel:imagenet-c/fog/3"
+
+
+def test_corruptions_alone_come_with_the_clean_images_and_no_attack() -> None:
+    fog = [f"pixel:imagenet-c/fog/{severity}" for severity in range(1, 6)]
+    assert keys(corruptions="fog") == ["pixel:clean", *fog]
+    assert keys(corruptions="fog", severities="3") == ["pixel:clean", FOG3]
+    assert keys(corruptions="extra", severities="1-2")[-1] == "pixel:imagenet-c/saturate/2"
+    assert len(keys(corruptions="all")) == 96
+
+
+def test_corruptions_are_added_to_attacks_and_to_a_named_suite() -> None:
+    assert keys(attacks="clean,imagenet-c/fog/3") == ["pixel:clean", FOG3]
+    assert keys(attacks="imagenet-c/fog/1,noise", eps="8/255", severities="3") == [
+        "pixel:noise@8/255",
+        FOG3,
+    ]
+    assert keys(attacks="clean", corruptions="fog", severities="3") == ["pixel:clean", FOG3]
+    assert keys(suite="quick", corruptions="fog", severities="3") == [*keys(), FOG3]
+    assert keys(suite="corruptions", severities="3", corruptions="fog") == ["pixel:clean", FOG3]
+    assert len(keys(suite="corruptions", severities="3")) == 1 + 19
+
+
+def test_a_corruption_has_one_row_whatever_the_protocols() -> None:
+    found = keys(suite="protocols", corruptions="fog", severities="3")
+    assert found[-1] == FOG3
+    assert [key for key in found if "imagenet-c" in key] == [FOG3]
+    assert keys(suite="protocols", attacks="clean,imagenet-c/fog/3") == [
+        "pixel:clean",
+        "paper:clean",
+        FOG3,
+    ]
+    assert keys(protocol="paper", corruptions="fog", severities="3")[-1] == FOG3.replace(
+        "pixel", "paper"
+    )
+
+
+def test_how_images_are_made_is_said_by_the_options() -> None:
+    (condition,) = make_conditions(
+        EvalOptions(
+            attacks="imagenet-c/frost/3",
+            imagenet_c_jpeg="none",
+            imagenet_c_size=32,
+            frost_dir="photos",
+        )
+    )
+    assert condition.images == GeneratedImages("frost", 3, jpeg=False, side=32, frost_dir="photos")
+    (condition,) = make_conditions(EvalOptions(attacks="imagenet-c/frost/3"))
+    assert condition.images == GeneratedImages("frost", 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"severities": "3"}, "--severities is given, but no corruption is asked for"),
+        ({"imagenet_c": "x"}, "--imagenet-c is given, but no corruption is asked for"),
+        ({"frost_dir": "x", "suite": "pixel"}, "--frost-dir is given, but no corruption"),
+        ({"corruptions": "rain"}, "no corruption is called 'rain'"),
+        ({"corruptions": "fog", "severities": "7"}, "severities '7' are not of 1 to 5"),
+        ({"corruptions": "fog", "imagenet_c_jpeg": "90"}, "it is 85 or none"),
+        ({"corruptions": "fog", "imagenet_c_size": 31}, "of 31 pixels cannot be corrupted"),
+        ({"corruptions": "fog", "imagenet_c": "nowhere"}, "nowhere is not a folder"),
+        (
+            {"corruptions": "fog", "imagenet_c": "x", "imagenet_c_jpeg": "none"},
+            "--imagenet-c-jpeg is about making images, and --imagenet-c reads files",
+        ),
+        ({"attacks": "clean,imagenet-c"}, "is not imagenet-c/CORRUPTION/SEVERITY"),
+        ({"attacks": "imagenet-c/fog/3,imagenet-c/fog"}, "imagenet-c/fog/3 is asked for twice"),
+    ],
+)
+def test_mistakes_about_corruptions_are_explained(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        make_conditions(EvalOptions(**options))
