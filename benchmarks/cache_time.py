@@ -18,8 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.table import Table, show
 from benchmarks.timing import measured
 from robustbench_twicing.classifiers.timing import median_ratio
-from robustbench_twicing.data import Dataset, open_dataset
 from robustbench_twicing.data.crop_cache import cache_crops
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 
 PREPROCESSING = Preprocessing(crop=224, resize=256)

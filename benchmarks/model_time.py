@@ -21,7 +21,7 @@ from benchmarks.table import Table, show
 from benchmarks.timing import measured, ratio_table, set_up, threads
 from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.timing import alternate
-from robustbench_twicing.models import model_facts
+from robustbench_twicing.models.facts import model_facts
 
 NAMES = (
     "deit_tiny_patch16_224",

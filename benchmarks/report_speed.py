@@ -26,8 +26,9 @@ from benchmarks.table import Table, show
 from robustbench_twicing.conditions.budgets import parse_budgets
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.evaluation.manifest import describe_condition
-from robustbench_twicing.records import Evaluation, Manifest, Part, RunFolder
 from robustbench_twicing.records.cost import Cost
+from robustbench_twicing.records.manifest import Evaluation, Manifest
+from robustbench_twicing.records.run_folder import Part, RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
 BATCH = 32

@@ -18,9 +18,9 @@ from attacks.corruptions import CORRUPTIONS, GeneratedImages
 from benchmarks.table import Table, show
 from benchmarks.timing import arguments, ratio_table
 from robustbench_twicing.classifiers.timing import alternate
-from robustbench_twicing.data import open_dataset
 from robustbench_twicing.data.image_maker import Maker
 from robustbench_twicing.data.loader import load_batches
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 
 BATCH, TIMES = 20, 2

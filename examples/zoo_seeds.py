@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from robustbench_twicing.checkpoints.bundled import ZOO
 from robustbench_twicing.cli import main as run_command
 from robustbench_twicing.evaluation.runner import Run
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 
 BASELINES = {"fmnist_fan_twicing": "fmnist_fan"}
 """Other than the first model of the run."""

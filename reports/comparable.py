@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from robustbench_twicing.records import Status
 from robustbench_twicing.records.manifest import Difference, first_difference
+from robustbench_twicing.records.schema import Status
 
 from .identity import condition_identity, data_identity
 from .merging import Entry, Runs

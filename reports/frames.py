@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import condition_key
+from robustbench_twicing.records.manifest import condition_key
 
 CATEGORIES = ["image", "pixels_sha256", "message"]
 

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from robustbench_twicing.conditions.condition import CLEAN, READOUT
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import Evaluation, Manifest
-from robustbench_twicing.records.manifest import Difference, first_difference
+from robustbench_twicing.records.manifest import Difference, Evaluation, Manifest, first_difference
 
 if TYPE_CHECKING:
     from .merging import Entry

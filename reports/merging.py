@@ -29,8 +29,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import Evaluation, Manifest, RunFolder, condition_key
 from robustbench_twicing.records.cost import Cost
+from robustbench_twicing.records.manifest import Evaluation, Manifest, condition_key
+from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
 from .frames import condition_codes, records_frame

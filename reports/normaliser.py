@@ -6,7 +6,7 @@ from pathlib import Path
 from robustbench_twicing.data.imagenet_c import GROUPS, cells
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.text import read_text
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 
 from .corruption_error import Baseline
 from .corruption_rows import corruption_errors, corruption_rows

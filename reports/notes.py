@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
-from robustbench_twicing.records import Status
+from robustbench_twicing.records.schema import Status
 
 from .explanations import explain_flag
 from .merging import Runs

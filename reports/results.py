@@ -11,8 +11,10 @@ import pandas as pd
 from robustbench_twicing.conditions.condition import CLEAN, READOUT
 from robustbench_twicing.data.imagenet import NUM_CLASSES
 from robustbench_twicing.data.imagenet_c import OFFICIAL, PREFIX, SIDE
-from robustbench_twicing.records import Evaluation, RunFolder, Status
 from robustbench_twicing.records.cost import Cost
+from robustbench_twicing.records.manifest import Evaluation
+from robustbench_twicing.records.run_folder import RunFolder
+from robustbench_twicing.records.schema import Status
 
 from .copied_images import copied_images
 from .csv_text import save_csv

@@ -6,8 +6,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import Evaluation, Parts, RunFolder
 from robustbench_twicing.records.cost import Cost
+from robustbench_twicing.records.manifest import Evaluation
+from robustbench_twicing.records.parts import Parts
+from robustbench_twicing.records.run_folder import RunFolder
 
 
 def read_shards(folders: Sequence[RunFolder], evaluation: Evaluation) -> Parts:

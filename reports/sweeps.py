@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from robustbench_twicing.conditions.condition import CLEAN
-from robustbench_twicing.records import Status
+from robustbench_twicing.records.schema import Status
 
 from .merging import Runs
 

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .classifiers.loading import load_model
     from .evaluation.runner import evaluate
-    from .models import build_model, list_models
+    from .models.build import build_model
+    from .models.table import list_models
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "build_model", "evaluate", "list_models", "load_model"]
 
 _HOMES = {
-    "build_model": ".models",
+    "build_model": ".models.build",
     "evaluate": ".evaluation.runner",
-    "list_models": ".models",
+    "list_models": ".models.table",
     "load_model": ".classifiers.loading",
 }
 

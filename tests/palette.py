@@ -12,8 +12,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
-from robustbench_twicing.data import subset_indices, wnids
-from robustbench_twicing.data.imagenet import Subset
+from robustbench_twicing.data.imagenet import Subset, subset_indices, wnids
 from robustbench_twicing.data.preprocessing import Preprocessing
 
 SIDE = 8

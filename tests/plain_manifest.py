@@ -6,7 +6,7 @@ from typing import Any
 
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.evaluation.manifest import describe_condition
-from robustbench_twicing.records import Evaluation
+from robustbench_twicing.records.manifest import Evaluation
 
 RECORD: Mapping[str, Any] = {
     **dict.fromkeys(("model", "family", "checkpoint", "checkpoint_sha256"), "m"),

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from PIL import Image
 
-from robustbench_twicing.data import Dataset
+from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.imagenet_c import SEVERITIES, SIDE, cells
 from robustbench_twicing.data.remembered import remember
 from robustbench_twicing.data.worker_pool import WorkerPool

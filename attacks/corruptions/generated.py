@@ -5,7 +5,7 @@ from typing import Any
 
 from PIL import Image
 
-from robustbench_twicing.data import Dataset
+from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.imagenet_c import SEVERITIES, SIDE
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError

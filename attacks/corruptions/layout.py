@@ -3,7 +3,8 @@
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from robustbench_twicing.data import Dataset, wnids
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.imagenet import wnids
 from robustbench_twicing.data.imagenet_c import CATEGORIES, SIDE
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.atomic import is_there

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from robustbench_twicing.data import BadImageError, Dataset
-from robustbench_twicing.data.decoding import read_rgb
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.decoding import BadImageError, read_rgb
 from robustbench_twicing.data.folders.scanning import IMAGE_ENDINGS
 from robustbench_twicing.data.imagenet_c import OFFICIAL, SIDE, Cell
 from robustbench_twicing.data.preprocessing import Preprocessing

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from robustbench_twicing.data.imagenet import NUM_CLASSES, SUBSETS, subset_indices
-from robustbench_twicing.records import Evaluation
+from robustbench_twicing.records.manifest import Evaluation
 
 MARKS = ("wnid", "imagenet")
 """Words in the description of the labels that tell ImageNet's classes from other thousands."""

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from robustbench_twicing.records import AdversarialStore
-from robustbench_twicing.records.adversarial import FOLDER, read_kept
+from robustbench_twicing.records.adversarial import FOLDER, AdversarialStore, read_kept
 
 from ..merging import Entry, Runs
 from ..sweeps import budget_curves

@@ -1,27 +1,9 @@
-"""Checkpoints: reading files safely, finding the weights in them, loading them strictly."""
+"""From a file to a checked state dict; nothing in the file is executed.
 
-from .candidates import SAME_KEYS, Candidate, recognise
-from .contents import Choice, Weights, both_kinds, find_weights
-from .declared import check_declared, declared_architectures, training_facts
-from .reading import Checkpoint, expand_checkpoints, read_checkpoint
-from .state_dict import Loaded, file_sha256, load_into, weights_sha256
-
-__all__ = [
-    "SAME_KEYS",
-    "Candidate",
-    "Checkpoint",
-    "Choice",
-    "Loaded",
-    "Weights",
-    "both_kinds",
-    "check_declared",
-    "declared_architectures",
-    "expand_checkpoints",
-    "file_sha256",
-    "find_weights",
-    "load_into",
-    "read_checkpoint",
-    "recognise",
-    "training_facts",
-    "weights_sha256",
-]
+- `reading`: a file, an index with shards or a folder; `pickle/`, `safetensors_files`: the formats.
+- `contents`: the weights among what a file holds; `declared`: the architecture that it names.
+- `candidates`: models whose `architecture` fits, and `differences` to those that nearly do.
+- `state_dict`: weights into a network, strictly, and their hashes.
+- `weights`: from what --checkpoint says to weights: a file, `pretrained`, `bundled`, random.
+- `inspection`: all that is known of a file.
+"""

@@ -7,7 +7,9 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from ..models import MODELS, ModelSpec, build_model
+from ..models.build import build_model
+from ..models.spec import ModelSpec
+from ..models.table import MODELS
 from .architecture import LAYOUT_NAMES, Anatomy, anatomy
 from .differences import differences
 

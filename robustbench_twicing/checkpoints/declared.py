@@ -7,7 +7,8 @@ from pathlib import PurePath
 from typing import Any
 
 from ..errors import UserError
-from ..models import ModelSpec, resolve_model
+from ..models.resolve import resolve_model
+from ..models.spec import ModelSpec
 from .contents import WRAPPERS, entries
 
 LONGEST_VALUE = 200

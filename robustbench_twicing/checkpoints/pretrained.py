@@ -8,7 +8,7 @@ from urllib.request import Request, urlopen
 from torch import Tensor
 
 from ..errors import UserError
-from ..models import ModelSpec
+from ..models.spec import ModelSpec
 
 PATIENCE = 5
 """Seconds to wait for the hub's first answer; the hub's own client retries for most of a minute."""

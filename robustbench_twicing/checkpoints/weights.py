@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from ..errors import UserError
-from ..models import ModelSpec
+from ..models.spec import ModelSpec
 from .bundled import bundled_file
 from .contents import Choice, find_weights
 from .declared import check_declared, declared_architectures, training_facts

@@ -7,11 +7,14 @@ from typing import Any
 
 import torch
 
-from ..checkpoints import Choice, weights_sha256
+from ..checkpoints.contents import Choice
+from ..checkpoints.state_dict import weights_sha256
 from ..checkpoints.weights import Given, give_weights
 from ..data.preprocessing import RGB, Preprocessing
 from ..errors import UserError
-from ..models import ModelSpec, build_model, resolve_model
+from ..models.build import build_model
+from ..models.resolve import resolve_model
+from ..models.spec import ModelSpec
 from .classifier import Classifier, ModelRecord
 from .device import choose_device
 from .kernels import Kernels, choose_kernels, known_memory_format, use_onednn

@@ -14,7 +14,7 @@ from typing import Any
 
 from torch import nn
 
-from ..checkpoints import file_sha256
+from ..checkpoints.state_dict import file_sha256
 from ..errors import UserError
 
 FORM = "write it like path/file.py:function or module:function"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..evaluation.options import Share
     from ..evaluation.progress import Report, Step, Stop
     from ..evaluation.runner import Run
-    from ..records import RunFolder
+    from ..records.run_folder import RunFolder
     from .request.request import Request
 
 HOUR = 3600.0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..errors import UserError
 
 if TYPE_CHECKING:
-    from ..records import RunFolder
+    from ..records.run_folder import RunFolder
 
 MOST_NAMES = 4
 """Run folders that one line names."""
@@ -24,7 +24,7 @@ def open_runs(paths: Sequence[Path]) -> "list[RunFolder]":
 
 
 def _open(path: Path) -> "RunFolder":
-    from ..records import RunFolder
+    from ..records.run_folder import RunFolder
 
     if path.is_file():
         known = "; for the CSV of efficiency, --preset efficiency" if path.suffix == ".csv" else ""

@@ -1,17 +1,11 @@
-"""Labelled images: folders, label files, arrays, samples."""
+"""Labelled images: what they are, where they come from, and how they become pixels.
 
-from .dataset import Dataset, Images, Pixels, Skipped
-from .decoding import BadImageError
-from .imagenet import subset_indices, wnids
-from .opening import open_dataset
-
-__all__ = [
-    "BadImageError",
-    "Dataset",
-    "Images",
-    "Pixels",
-    "Skipped",
-    "open_dataset",
-    "subset_indices",
-    "wnids",
-]
+- `dataset`: `Dataset`; `opening`: `open_dataset`, the one door to folders, arrays and samples.
+- `folders/`, `known_sets/`, `arrays`, `fashion_mnist/`, `samples`: what it opens.
+- `decoding`, `preprocessing`: from a file to uint8 pixels, resized and cropped.
+- `image_maker`: images, clean or as a corruption shows them (`remembered`).
+- `loader`: batches ahead of their use; `worker_pool`: processes that make them.
+- `crop_cache`: decoded crops on disk.
+- `imagenet`, `imagenet_c`: classes and subsets; corruptions and severities, by name.
+- `summary`, `suspicions`: what a data set holds, and what looks wrong with it.
+"""

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import UserError
-from ..seeds import derive_seed
 from .arrays import open_arrays
 from .dataset import Dataset
 from .fashion_mnist import CUT, is_fashion_mnist, open_fashion_mnist
@@ -177,6 +176,8 @@ def limit_dataset(dataset: Dataset, size: int, *, seed: int = 0) -> Dataset:
     Raises:
         UserError: ``size`` is less than 1.
     """
+    from ..seeds import derive_seed  # needs torch, which opening alone does not
+
     if size < 1:
         raise UserError(f"--limit {size} leaves no image to evaluate; it must be 1 or more")
     if size >= len(dataset):

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ..classifiers.classifier import Classifier
 from ..conditions.condition import Condition
-from ..data import Dataset
+from ..data.dataset import Dataset
 from ..data.imagenet import ClassList, subset_indices
 from .rows import Outcome, Rows, score, scored
 

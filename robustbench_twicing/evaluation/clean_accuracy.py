@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import torch
 
-from ..checkpoints import Candidate
+from ..checkpoints.candidates import Candidate
 from ..classifiers.loading import load_model
-from ..data import Dataset
+from ..data.dataset import Dataset
 from ..data.image_maker import Maker
 from ..data.loader import load_batches, to_tensor
-from ..models import resolve_model
+from ..models.resolve import resolve_model
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 from ..classifiers.classifier import Classifier
 from ..conditions.condition import Condition
 from ..data.summary import typical_side
-from ..records import Evaluation, Manifest
+from ..records.manifest import Evaluation, Manifest
 from .class_subsets import count_images
 from .tasks import Task
 

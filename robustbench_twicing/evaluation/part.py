@@ -12,13 +12,14 @@ from ..classifiers.device import is_out_of_memory
 from ..classifiers.precision import full_fp32
 from ..conditions.attack_batch import AttackBatch
 from ..conditions.condition import Condition, sweep_groups
-from ..data import Dataset
+from ..data.dataset import Dataset
 from ..data.image_maker import place_of
 from ..data.loader import LoadedBatch, LoadedPart, to_tensor
 from ..errors import BrokenAttackError, UserError
 from ..files.printable import one_line
-from ..records import AdversarialStore, Part
+from ..records.adversarial import AdversarialStore
 from ..records.cost import CostMeter
+from ..records.run_folder import Part
 from ..records.schema import RECORD_SCHEMA
 from .attack_step import outcomes
 from .class_subsets import is_counted, kept_logits, read_out

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
-from ..data import BadImageError, Dataset
+from ..data.dataset import Dataset
+from ..data.decoding import BadImageError
 from ..data.loader import pixels_hash
 from ..data.preprocessing import Preprocessing
 from ..errors import UserError
-from ..records import Evaluation, RunFolder
+from ..records.manifest import Evaluation
+from ..records.run_folder import RunFolder
 
 PARTS = 8
 """How many finished parts are looked into: one decoded image each."""

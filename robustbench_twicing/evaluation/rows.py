@@ -7,10 +7,11 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..conditions.condition import Condition
-from ..data import BadImageError, Dataset
+from ..data.dataset import Dataset
+from ..data.decoding import BadImageError
 from ..data.loader import LoadedBatch, pixels_hash
 from ..errors import BrokenAttackError, MissingImageError
-from ..records import Status
+from ..records.schema import Status
 
 
 class Scores(NamedTuple):

@@ -16,13 +16,17 @@ from ..classifiers.classifier import Classifier
 from ..classifiers.device import choose_device
 from ..classifiers.gradient import eval_mode
 from ..conditions.condition import AttackFunction, Condition, from_functions
-from ..data import Dataset, open_dataset
 from ..data.crop_cache import cache_crops
+from ..data.dataset import Dataset
 from ..data.image_maker import Maker
 from ..data.loader import load_parts
-from ..records import AdversarialStore, Evaluation, RunFolder, session, set_aside_damaged
+from ..data.opening import open_dataset
 from ..records.adversarial import FOLDER as ADVERSARIAL
+from ..records.adversarial import AdversarialStore
 from ..records.environment import describe_environment
+from ..records.manifest import Evaluation
+from ..records.run_folder import RunFolder
+from ..records.session import session, set_aside_damaged
 from .manifest import make_manifest
 from .options import PRECISIONS, Options
 from .part import Subject, evaluate_part

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..conditions.condition import CLEAN, READOUT, Condition
-from ..data import Dataset
+from ..data.dataset import Dataset
 from ..data.imagenet import NUM_CLASSES, SUBSETS, ClassList
 from ..errors import UserError
 from .class_subsets import count_images

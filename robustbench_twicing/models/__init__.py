@@ -1,17 +1,7 @@
-"""Every model by name or by family and sizes, as a bare network on normalised input."""
+"""Every model by name or by family and sizes, as a bare network on normalised input.
 
-from .build import build_model
-from .facts import ModelFacts, model_facts
-from .resolve import resolve_model
-from .spec import ModelSpec
-from .table import MODELS, list_models
-
-__all__ = [
-    "MODELS",
-    "ModelFacts",
-    "ModelSpec",
-    "build_model",
-    "list_models",
-    "model_facts",
-    "resolve_model",
-]
+- `table`: `MODELS`, every name that is ours; its rows: `names`, `fan_names`; `spec`: a row.
+- `resolve`: what a name means, timm's (`timm_models`) and layer placements (`placement`) included.
+- `build`: `build_model`, a network of a family (`vit/`, `fan/`) and `sizes`, `fan_sizes`, `checks`.
+- `attention`: how attention is computed; `facts`: parameters and multiply-adds.
+"""

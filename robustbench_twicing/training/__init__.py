@@ -1,7 +1,6 @@
-"""Train the models of the table: `train`, and the recipes it follows."""
+"""Train the models of the table.
 
-from .recipe import Recipe
-from .recipes import RECIPES, choose_recipe
-from .session import Trained, train
-
-__all__ = ["RECIPES", "Recipe", "Trained", "choose_recipe", "train"]
+- `session`: `train`; `recipe`, `recipes`: how; `task`: what; `zoo`: all bundled models.
+- `learner`: a step; `batches`: augmented images; `scoring`: accuracy after an epoch.
+- `folder`, `form`: what a training leaves behind, and goes on from; `progress`: what it tells.
+"""

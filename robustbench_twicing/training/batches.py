@@ -13,7 +13,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
-from ..data import BadImageError, Dataset
+from ..data.dataset import Dataset
+from ..data.decoding import BadImageError
 from ..data.preprocessing import Preprocessing
 from ..errors import UserError
 from ..seeds import derive_seed

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ..checkpoints import read_checkpoint
+from ..checkpoints.reading import read_checkpoint
 from ..errors import UserError
 from ..files.atomic import is_left_over, write_atomically
 from ..files.text import read_json

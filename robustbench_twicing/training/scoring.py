@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from ..classifiers.classifier import Normalize
-from ..data import Dataset
+from ..data.dataset import Dataset
 from ..data.image_maker import Maker
 from ..data.loader import load_batches, to_tensor
 from ..data.preprocessing import Preprocessing

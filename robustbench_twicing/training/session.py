@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from ..data import Dataset
+from ..data.dataset import Dataset
 from ..errors import UserError
-from ..models import build_model, resolve_model
+from ..models.build import build_model
+from ..models.resolve import resolve_model
 from ..records.environment import describe_environment
 from ..seeds import derive_seed
 from .batches import EpochBatches, load_epoch

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from .. import __version__
-from ..data import Dataset
+from ..data.dataset import Dataset
 from ..errors import UserError
-from ..models import ModelSpec
+from ..models.spec import ModelSpec
 from .recipe import Recipe
 
 

@@ -16,16 +16,17 @@ from pathlib import Path
 
 import torch
 
-from ..checkpoints import weights_sha256
 from ..checkpoints.bundled import ZOO, bundled_file
 from ..checkpoints.safetensors_files import read_metadata, read_safetensors
-from ..data import open_dataset
+from ..checkpoints.state_dict import weights_sha256
 from ..data.fashion_mnist import CUT, TRAIN
+from ..data.opening import open_dataset
 from ..errors import UserError
 from ..files.atomic import write_atomically
-from . import choose_recipe, train
 from .folder import LOG, WEIGHTS
 from .progress import Lines
+from .recipes import choose_recipe
+from .session import train
 
 RECIPE = "fmnist"
 TABLE = bundled_file(ZOO[0]).with_name("seeds.csv")

@@ -10,10 +10,10 @@ import pytest
 from torch import Tensor
 
 from robustbench_twicing.conditions.condition import from_functions
-from robustbench_twicing.data import open_dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UnreadableError, UserError
 from robustbench_twicing.evaluation.runner import Run
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.faults.disks import Disk
 from tests.faults.working import end, start, work
 from tests.tiny import SIDE, convnet, run, text

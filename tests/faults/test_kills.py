@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from robustbench_twicing.evaluation.runner import Run
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.faults.working import IMAGES, end, start
 from tests.tiny import text
 

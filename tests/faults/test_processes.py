@@ -9,7 +9,7 @@ import pytest
 from reports.sessions import read_sessions
 from robustbench_twicing.evaluation.options import Share
 from robustbench_twicing.evaluation.runner import Run
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.faults.working import CONDITIONS, IMAGES, end, start
 from tests.tiny import text
 

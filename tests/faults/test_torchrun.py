@@ -13,7 +13,7 @@ import pytest
 from reports.sessions import read_sessions
 from robustbench_twicing.cli import main
 from robustbench_twicing.evaluation.runner import Run
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.robustbench_twicing.cli.conftest import grey
 from tests.tiny import text
 

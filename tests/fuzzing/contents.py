@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from robustbench_twicing.models import build_model
+from robustbench_twicing.models.build import build_model
 
 from .textwise import VALUES
 

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from robustbench_twicing.records import RunFolder
 from robustbench_twicing.records.parts import META, META_HASH
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.tiny import greys, halfspace, quick_conditions, run
 
 from .textwise import VALUES, change_value

@@ -9,10 +9,10 @@ import pytest
 import torch
 from safetensors.torch import save
 
-from robustbench_twicing.checkpoints import find_weights
+from robustbench_twicing.checkpoints.contents import find_weights
 from robustbench_twicing.checkpoints.inspection import inspect_checkpoint
 from robustbench_twicing.checkpoints.weights import give_weights
-from robustbench_twicing.models import build_model
+from robustbench_twicing.models.build import build_model
 from robustbench_twicing.models.resolve import resolve_model
 
 from .archives import CHECKPOINTS

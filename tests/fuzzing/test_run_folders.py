@@ -10,8 +10,8 @@ from reports import results
 from reports.console import print_results
 from reports.merging import merge
 from reports.results import save_results
-from robustbench_twicing.records import RunFolder
 from robustbench_twicing.records.adversarial import read_kept
+from robustbench_twicing.records.run_folder import RunFolder
 
 from .archives import ZIPWISE
 from .bytewise import BYTEWISE

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-from robustbench_twicing.data import Dataset, open_dataset
-from robustbench_twicing.models import MODELS
-from robustbench_twicing.training import RECIPES, Recipe, train
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.opening import open_dataset
+from robustbench_twicing.models.table import MODELS
+from robustbench_twicing.training.recipe import Recipe
+from robustbench_twicing.training.recipes import RECIPES
+from robustbench_twicing.training.session import train
 
 from .archives import CHECKPOINTS
 from .rounds import Kind, fuzz

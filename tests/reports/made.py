@@ -11,8 +11,9 @@ from attacks import find_attack
 from robustbench_twicing.conditions.budgets import parse_budget
 from robustbench_twicing.conditions.condition import CLEAN, Condition, clean
 from robustbench_twicing.evaluation.manifest import describe_condition
-from robustbench_twicing.records import Evaluation, Manifest, Part, RunFolder
 from robustbench_twicing.records.cost import Cost
+from robustbench_twicing.records.manifest import Evaluation, Manifest
+from robustbench_twicing.records.run_folder import Part, RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
 Outcomes = Mapping[str, Sequence[int | str | None]]

@@ -13,7 +13,7 @@ from reports.comparison import CHANGED, ROWS, Comparison, compare, save_comparis
 from reports.paired import Pair, difference_interval, holm, mcnemar
 from reports.tables.comparing import comparison_notes, comparison_tables, tables_by_model
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.reports.made import Outcomes, write_run
 
 BASE: Outcomes = {"clean": [0, 0, 0, 1, 1, 0, 2, 0], "pgd@1/255": [0, 0, 1, 1, 1, 0, 2, 1]}

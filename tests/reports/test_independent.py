@@ -52,7 +52,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def runs(folder: Path) -> Runs:
-    from robustbench_twicing.records import RunFolder
+    from robustbench_twicing.records.run_folder import RunFolder
 
     return merge([RunFolder.open(path) for path in sorted(folder.iterdir())])
 

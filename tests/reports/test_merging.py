@@ -13,7 +13,7 @@ from reports import COLUMNS, merge, results
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.manifest import describe_condition
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from tests.reports import made
 from tests.reports.made import Outcomes, write_run

@@ -11,7 +11,7 @@ from reports.intervals import Interval, wilson
 from reports.published import own_interval, published_numbers, verdict
 from reports.tables.beside import beside_published
 from reports.tables.presets import preset_tables
-from robustbench_twicing.models import resolve_model
+from robustbench_twicing.models.resolve import resolve_model
 from tests.reports.made import Outcomes, write_run
 
 DEIT = {"model": "deit_tiny_patch16_224"}

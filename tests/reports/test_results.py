@@ -15,12 +15,12 @@ from attacks import ATTACKS
 from reports import COLUMNS, results, write_results
 from reports.intervals import wilson
 from robustbench_twicing.conditions.condition import clean
-from robustbench_twicing.data import Skipped
+from robustbench_twicing.data.dataset import Skipped
 from robustbench_twicing.data.loader import to_tensor
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task
-from robustbench_twicing.records import Part, RunFolder
 from robustbench_twicing.records.cost import Cost
+from robustbench_twicing.records.run_folder import Part, RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from tests.tiny import (
     PREPROCESSING,

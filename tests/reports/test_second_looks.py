@@ -11,7 +11,8 @@ from reports.page.words import headlines, what_was_run
 from reports.sweeps import budget_curves
 from robustbench_twicing.conditions.budgets import parse_budget
 from robustbench_twicing.conditions.condition import clean
-from robustbench_twicing.data import open_dataset, subset_indices
+from robustbench_twicing.data.imagenet import subset_indices
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task, with_clean_subsets
 from tests.palette import palette, subset_folders, wnid_folders, write

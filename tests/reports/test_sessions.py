@@ -9,7 +9,7 @@ import pytest
 from reports import merge, results
 from reports.sessions import Session, mixtures, read_sessions
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.reports.made import Outcomes, write_run
 
 ALIKE: dict[str, Any] = {

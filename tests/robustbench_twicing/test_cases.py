@@ -12,7 +12,7 @@ import torch
 
 from robustbench_twicing import evaluate, load_model
 from robustbench_twicing.cli import main
-from robustbench_twicing.data import open_dataset
+from robustbench_twicing.data.opening import open_dataset
 from tests.tiny import column, quick_conditions
 
 Rows = dict[str, dict[str, str]]

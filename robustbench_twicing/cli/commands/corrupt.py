@@ -43,8 +43,8 @@ def run(
     from attacks.corruptions import frost_textures
     from attacks.corruptions.folder import Recipe, write_folder
 
-    from ...data import open_dataset
     from ...data.imagenet_c import SIDE, parse_corruptions, parse_severities
+    from ...data.opening import open_dataset
     from ..request.corruptions import parse_jpeg
     from ..terminal import Console
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from ...data import Dataset
+    from ...data.dataset import Dataset
     from ...data.summary import Survey
     from ..terminal import Console
 
@@ -36,8 +36,7 @@ def data(
     full: Annotated[bool, typer.Option("--full", help="Decode every image.")] = False,
 ) -> None:
     """Show how a data set is understood: labels, sizes, what is left out, what looks wrong."""
-    from ...data import open_dataset
-    from ...data.opening import split_name
+    from ...data.opening import open_dataset, split_name
     from ...data.suspicions import suspicions
     from ...errors import UserError
     from ..terminal import Console

@@ -116,7 +116,7 @@ def _program() -> str:
 
 def _remove_earlier_demo(out: Path) -> None:
     """Never anything but an earlier demo."""
-    from ...records import RunFolder
+    from ...records.run_folder import RunFolder
 
     if not out.exists():
         return

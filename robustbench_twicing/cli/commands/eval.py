@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ...evaluation.options import Share
-    from ...records import RunFolder
+    from ...records.run_folder import RunFolder
 
 
 def register(app: typer.Typer) -> None:

@@ -124,7 +124,7 @@ def _candidates(console: Console, found: Inspection) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ...checkpoints import SAME_KEYS
+    from ...checkpoints.candidates import SAME_KEYS
 
     if not found.candidates:
         console.print("No model of the table fits; one of timm's may (timm:NAME).\n")
@@ -159,7 +159,7 @@ def _probe(
     from rich.table import Table
     from rich.text import Text
 
-    from ...data import open_dataset
+    from ...data.opening import open_dataset
     from ...evaluation.clean_accuracy import probe, variants
     from ..terminal import Console as ErrorConsole
 

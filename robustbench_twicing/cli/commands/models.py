@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ...models import ModelSpec
+    from ...models.spec import ModelSpec
 
 WIDTH_IN_FILES = 200
 """Columns where the output is not a terminal, so that names can be searched for unbroken."""
@@ -29,7 +29,8 @@ def models(
     ] = False,
 ) -> None:
     """List the models by name; any timm model can be had besides, as timm:NAME."""
-    from ...models import MODELS, resolve_model
+    from ...models.resolve import resolve_model
+    from ...models.table import MODELS
     from ..terminal import Console
 
     names = _matching(pattern)
@@ -50,7 +51,8 @@ def models(
 
 
 def _matching(pattern: str | None) -> set[str]:
-    from ...models import list_models, resolve_model
+    from ...models.resolve import resolve_model
+    from ...models.table import list_models
 
     return {resolve_model(name).name for name in list_models(pattern)}
 
@@ -82,7 +84,7 @@ def _weights(spec: ModelSpec) -> str:
 def _counted(specs: list[ModelSpec]) -> Table:
     from rich.table import Column, Table
 
-    from ...models import model_facts
+    from ...models.facts import model_facts
 
     table = Table(
         Column("model", no_wrap=True),

@@ -39,9 +39,10 @@ def run(
 ) -> None:
     """Train, showing rate and time left, and say how to evaluate the result."""
     from ...classifiers.device import choose_device
-    from ...data import open_dataset
-    from ...training import choose_recipe, train
+    from ...data.opening import open_dataset
     from ...training.progress import Lines
+    from ...training.recipes import choose_recipe
+    from ...training.session import train
     from ..request.request import set_threads
     from ..terminal import Console
 

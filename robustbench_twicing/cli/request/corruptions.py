@@ -13,7 +13,7 @@ MOST_NAMES = 6
 if TYPE_CHECKING:
     from ...conditions.condition import Condition
     from ...conditions.suites import SuiteItem
-    from ...data import Dataset
+    from ...data.dataset import Dataset
 
 
 def named_item(name: str) -> "SuiteItem":

@@ -112,7 +112,7 @@ def load_models(options: EvalOptions) -> "dict[str, Classifier]":
     Raises:
         UserError: a checkpoint that is missing or does not fit, labels that do not match.
     """
-    from ...checkpoints import Choice
+    from ...checkpoints.contents import Choice
     from ...classifiers.device import choose_device
     from ...classifiers.kernels import choose_kernels
     from ...classifiers.loading import load_model

@@ -11,7 +11,7 @@ from .options import EvalOptions
 
 if TYPE_CHECKING:
     from ...conditions.condition import Condition
-    from ...data import Dataset
+    from ...data.dataset import Dataset
     from ...evaluation.tasks import Task
 
 Conditions = Mapping[str | None, "list[Condition]"]
@@ -83,7 +83,7 @@ def open_tasks(options: EvalOptions, sources: Sources, conditions: "Conditions")
 def _open(
     options: EvalOptions, spec: str, *, labels: str | None = None, classes: str | None = None
 ) -> "Dataset":
-    from ...data import open_dataset
+    from ...data.opening import open_dataset
 
     return open_dataset(
         spec, labels=labels, classes=classes, limit=options.limit, seed=options.seed

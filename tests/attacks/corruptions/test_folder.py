@@ -11,7 +11,7 @@ from attacks.corruptions.folder import Recipe, write_folder
 from attacks.corruptions.generated import clean_crop
 from attacks.corruptions.layout import RECORD
 from robustbench_twicing.cli import main
-from robustbench_twicing.data import open_dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 
 QUICK = Recipe(("contrast", "gaussian_noise"), (1, 3))

@@ -11,7 +11,8 @@ from attacks import corruption_condition
 from attacks.corruptions import GeneratedImages, corrupt, image_rng
 from attacks.corruptions.generated import clean_crop
 from attacks.corruptions.pixels import Pixels
-from robustbench_twicing.data import Dataset, open_dataset
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
 from tests.attacks.corruptions.clean_photos import photographs

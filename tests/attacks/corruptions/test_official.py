@@ -13,8 +13,10 @@ from attacks.corruptions.official import OfficialImages, open_official
 from reports import results
 from robustbench_twicing import evaluate
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
-from robustbench_twicing.data import BadImageError, Dataset, open_dataset
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.decoding import BadImageError
 from robustbench_twicing.data.imagenet_c import Cell
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import MissingImageError, UnreadableError, UserError
 from tests.attacks.corruptions.clean_photos import WNIDS, photographs, read

@@ -20,8 +20,9 @@ from reports.page.examples import Examples, find_examples, magnified, spread
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Run
-from robustbench_twicing.records import AdversarialStore, Evaluation, RunFolder
-from robustbench_twicing.records.adversarial import read_kept
+from robustbench_twicing.records.adversarial import AdversarialStore, read_kept
+from robustbench_twicing.records.manifest import Evaluation
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.tiny import convnet, noise, run
 
 BUDGETS = [Fraction(n, 255) for n in (1, 2, 4, 8, 16)]

@@ -20,7 +20,7 @@ from reports.sessions import read_sessions
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.evaluation.runner import Options, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.reports.made import Outcomes, write_run
 from tests.reports.page.read_page import Element, Read
 from tests.tiny import convnet, noise

@@ -9,7 +9,7 @@ from reports import merge, results
 from reports.tables.pivot import pivot_tables
 from reports.tables.sheet import Sheet
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.reports.made import Outcomes, write_run
 
 A: Outcomes = {"clean": [0, 0, 9], "pgd@1/255": [0, 9, 9]}

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.models import build_model
+from robustbench_twicing.models.build import build_model
 
 SIZES: dict[str, Any] = {
     "img_size": 32,

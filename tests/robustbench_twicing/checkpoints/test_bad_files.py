@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from robustbench_twicing.checkpoints import read_checkpoint
+from robustbench_twicing.checkpoints.reading import read_checkpoint
 from robustbench_twicing.errors import UserError
 
 Write = Callable[[Path, dict[str, Tensor]], object]

@@ -11,10 +11,11 @@ import robustbench_twicing.checkpoints.bundled as package
 from robustbench_twicing import load_model
 from robustbench_twicing.checkpoints.bundled import ZOO, bundled_file
 from robustbench_twicing.checkpoints.safetensors_files import read_metadata
-from robustbench_twicing.data import open_dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.models import MODELS, resolve_model
-from robustbench_twicing.training import RECIPES
+from robustbench_twicing.models.resolve import resolve_model
+from robustbench_twicing.models.table import MODELS
+from robustbench_twicing.training.recipes import RECIPES
 from robustbench_twicing.training.scoring import count_right
 
 FOLDER = Path(package.__file__).parent

@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from robustbench_twicing.checkpoints import recognise
 from robustbench_twicing.checkpoints.architecture import anatomy
-from robustbench_twicing.checkpoints.candidates import _shapes
-from robustbench_twicing.models import MODELS, build_model
+from robustbench_twicing.checkpoints.candidates import _shapes, recognise
+from robustbench_twicing.models.build import build_model
+from robustbench_twicing.models.table import MODELS
 
 
 @cache

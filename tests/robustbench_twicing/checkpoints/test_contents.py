@@ -10,8 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from robustbench_twicing.checkpoints import Choice, both_kinds, find_weights, load_into
-from robustbench_twicing.checkpoints.contents import EMA_KEYS, PLAIN_KEYS, PREFIXES
+from robustbench_twicing.checkpoints.contents import (
+    EMA_KEYS,
+    PLAIN_KEYS,
+    PREFIXES,
+    Choice,
+    both_kinds,
+    find_weights,
+)
+from robustbench_twicing.checkpoints.state_dict import load_into
 from robustbench_twicing.errors import UserError
 
 PLAIN, EMA = {"head.bias": torch.zeros(2)}, {"head.bias": torch.ones(2)}

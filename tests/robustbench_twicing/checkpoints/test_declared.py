@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import torch
 
-from robustbench_twicing.checkpoints import (
+from robustbench_twicing.checkpoints.declared import (
     check_declared,
     declared_architectures,
     training_facts,
 )
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.models import resolve_model
+from robustbench_twicing.models.resolve import resolve_model
 
 
 def check(content: Any, asked: str, *, override: bool = False) -> Any:

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from robustbench_twicing.checkpoints import read_checkpoint
+from robustbench_twicing.checkpoints.reading import read_checkpoint
 from robustbench_twicing.errors import UserError
 
 

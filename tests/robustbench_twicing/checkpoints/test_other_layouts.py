@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
-from robustbench_twicing.checkpoints import load_into, weights_sha256
+from robustbench_twicing.checkpoints.state_dict import load_into, weights_sha256
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.models import build_model
+from robustbench_twicing.models.build import build_model
 
 FAN = {"img_size": 32, "embed_dim": 16, "depth": 2, "num_heads": 2, "num_classes": 5}
 

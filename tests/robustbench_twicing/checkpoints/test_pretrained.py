@@ -7,10 +7,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from robustbench_twicing.checkpoints import pretrained, weights_sha256
+from robustbench_twicing.checkpoints import pretrained
+from robustbench_twicing.checkpoints.state_dict import weights_sha256
 from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.models import build_model
+from robustbench_twicing.models.build import build_model
 
 TINY = "deit_tiny_patch16_224"
 

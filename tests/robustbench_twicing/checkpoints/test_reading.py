@@ -14,14 +14,10 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from robustbench_twicing.checkpoints import (
-    expand_checkpoints,
-    file_sha256,
-    find_weights,
-    read_checkpoint,
-    training_facts,
-    weights_sha256,
-)
+from robustbench_twicing.checkpoints.contents import find_weights
+from robustbench_twicing.checkpoints.declared import training_facts
+from robustbench_twicing.checkpoints.reading import expand_checkpoints, read_checkpoint
+from robustbench_twicing.checkpoints.state_dict import file_sha256, weights_sha256
 from robustbench_twicing.errors import UserError
 
 WRITERS: dict[str, Any] = {

@@ -9,12 +9,13 @@ import pytest
 import torch
 from torch import nn
 
-from robustbench_twicing.checkpoints import find_weights, read_checkpoint
+from robustbench_twicing.checkpoints.contents import find_weights
+from robustbench_twicing.checkpoints.reading import read_checkpoint
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.loading import load_model
-from robustbench_twicing.data import open_dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.models import build_model
+from robustbench_twicing.models.build import build_model
 
 TINY = "deit_tiny_patch16_224"
 SAME = (TINY, "deit_tiny_twicing_patch16_224", "deit_tiny_neutreno_patch16_224")

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 from torch import Tensor
 
-from robustbench_twicing.checkpoints import load_into, weights_sha256
+from robustbench_twicing.checkpoints.state_dict import load_into, weights_sha256
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.models import build_model
+from robustbench_twicing.models.build import build_model
 
 
 def load(network: Any, state_dict: Any) -> Any:

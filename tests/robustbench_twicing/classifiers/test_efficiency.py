@@ -13,7 +13,7 @@ from robustbench_twicing.classifiers.device import device_name
 from robustbench_twicing.classifiers.efficiency import Efficiency, measure_efficiency
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.models import build_model
+from robustbench_twicing.models.build import build_model
 from robustbench_twicing.models.facts import count_gmacs
 from tests.tiny import PREPROCESSING, SIDE
 

@@ -7,8 +7,13 @@ from hypothesis import strategies as st
 
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.classifiers.label_layers import BestFirst, Select, label_layer
-from robustbench_twicing.data import subset_indices
-from robustbench_twicing.data.imagenet import SUBSETS, LabelSpace, Subset, subset_space
+from robustbench_twicing.data.imagenet import (
+    SUBSETS,
+    LabelSpace,
+    Subset,
+    subset_indices,
+    subset_space,
+)
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.rows import score
 from tests.tiny import PREPROCESSING, SIDE, Linear

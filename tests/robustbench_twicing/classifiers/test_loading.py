@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing import load_model
-from robustbench_twicing.checkpoints import weights_sha256
+from robustbench_twicing.checkpoints.state_dict import weights_sha256
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.models import build_model, resolve_model
+from robustbench_twicing.models.build import build_model
+from robustbench_twicing.models.resolve import resolve_model
 
 TINY = "deit_tiny_patch16_224"
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from robustbench_twicing.checkpoints import file_sha256
+from robustbench_twicing.checkpoints.state_dict import file_sha256
 from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.classifiers.user_code import is_user_code, load_user_network
 from robustbench_twicing.errors import UserError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from robustbench_twicing.data import open_dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robustbench_twicing.data import BadImageError, open_dataset, subset_indices
+from robustbench_twicing.data.decoding import BadImageError
+from robustbench_twicing.data.imagenet import subset_indices
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
 

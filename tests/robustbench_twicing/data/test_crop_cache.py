@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from robustbench_twicing import evaluate
-from robustbench_twicing.data import Dataset, open_dataset
 from robustbench_twicing.data import crop_cache as stores
 from robustbench_twicing.data.crop_cache import CachedFiles, CropStore, Stamp, cache_crops
+from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.folders.image_files import FileImages
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
 from tests.tiny import convnet, noise, text

@@ -12,11 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 import robustbench_twicing.data.fashion_mnist as package
-from robustbench_twicing.data import open_dataset
 from robustbench_twicing.data.fashion_mnist.cut import main, write_cut
 from robustbench_twicing.data.fashion_mnist.idx import FILES, read_split
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.models import resolve_model
+from robustbench_twicing.models.resolve import resolve_model
 
 CUT = Path(package.__file__).with_name("test1000.npz")
 CUT_SHA256 = "9327b4e5ddad2cba0446e9ffcc0753c85e601aa4c0050e98f970a091a38f23c3"

@@ -9,9 +9,11 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from robustbench_twicing.data import BadImageError, Dataset, open_dataset
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.decoding import BadImageError
 from robustbench_twicing.data.image_maker import FailedImageError, Maker, Wanted
 from robustbench_twicing.data.loader import load_batches, load_parts
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.data.remembered import remember
 from robustbench_twicing.errors import MissingImageError, UnreadableError, UserError

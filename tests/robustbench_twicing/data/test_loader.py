@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from robustbench_twicing.data import BadImageError, Dataset
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.decoding import BadImageError
 from robustbench_twicing.data.image_maker import Maker
 from robustbench_twicing.data.loader import LoadedBatch, load_batches, pixels_hash, to_tensor
 from robustbench_twicing.data.preprocessing import Preprocessing

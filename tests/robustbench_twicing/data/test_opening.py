@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robustbench_twicing.data import Skipped, open_dataset
 from robustbench_twicing.data import samples as samples_module
+from robustbench_twicing.data.dataset import Skipped
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
 from tests.robustbench_twicing.data.conftest import Tree
@@ -135,7 +136,7 @@ def test_samples_without_foolbox(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 def test_opening_imports_neither_torch_nor_foolbox() -> None:
     code = (
-        "import sys; from robustbench_twicing.data import open_dataset; "
+        "import sys; from robustbench_twicing.data.opening import open_dataset; "
         "open_dataset('samples:imagenet').fingerprint; "
         "print({'torch', 'foolbox', 'torchvision'} & set(sys.modules))"
     )

@@ -8,7 +8,7 @@ from PIL import Image
 from torchvision import transforms
 from torchvision.datasets.folder import pil_loader
 
-from robustbench_twicing.data import open_dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Interpolation, Preprocessing
 
 SIZES = [(500, 375), (375, 500), (333, 257), (256, 256), (1024, 683), (17, 31), (231, 2000)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from robustbench_twicing.data import open_dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.summary import SAMPLE, typical_side
 from tests.tiny import MemoryImages, dataset, noise
 

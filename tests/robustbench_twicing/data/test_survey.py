@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from robustbench_twicing.data import open_dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.summary import survey
 from robustbench_twicing.errors import UserError
 

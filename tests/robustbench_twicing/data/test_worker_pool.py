@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from robustbench_twicing.data import BadImageError, Dataset
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.decoding import BadImageError
 from robustbench_twicing.data.image_maker import Maker
 from robustbench_twicing.data.loader import load_batches
 from robustbench_twicing.data.worker_pool import WorkerPool

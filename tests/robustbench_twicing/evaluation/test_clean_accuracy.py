@@ -5,8 +5,9 @@ from pathlib import Path
 import torch
 
 from robustbench_twicing import load_model
-from robustbench_twicing.data import open_dataset, subset_indices, wnids
+from robustbench_twicing.data.imagenet import subset_indices, wnids
 from robustbench_twicing.data.loader import to_tensor
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.evaluation.clean_accuracy import probe
 from tests.palette import picture
 

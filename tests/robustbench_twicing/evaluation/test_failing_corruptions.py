@@ -16,7 +16,9 @@ from attacks.corruptions.folder import Recipe, write_folder
 from robustbench_twicing import evaluate
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions.condition import Condition, clean
-from robustbench_twicing.data import BadImageError, Dataset, open_dataset
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.decoding import BadImageError
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Options, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task

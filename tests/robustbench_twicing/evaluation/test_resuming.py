@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from robustbench_twicing.conditions.condition import clean
-from robustbench_twicing.data import Dataset
+from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Run
 from tests.tiny import MemoryImages, convnet, noise, run

@@ -23,7 +23,7 @@ from robustbench_twicing.evaluation.progress import Step
 from robustbench_twicing.evaluation.rows import score
 from robustbench_twicing.evaluation.runner import Options, evaluate_models, units
 from robustbench_twicing.evaluation.tasks import make_task
-from robustbench_twicing.records import Status
+from robustbench_twicing.records.schema import Status
 from tests.tiny import (
     PREPROCESSING,
     ConvNet,

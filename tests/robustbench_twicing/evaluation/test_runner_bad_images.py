@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from robustbench_twicing.data import BadImageError
+from robustbench_twicing.data.decoding import BadImageError
 from robustbench_twicing.evaluation.runner import Run
 from tests.tiny import column, convnet, noise, quick_conditions, run, table, text
 

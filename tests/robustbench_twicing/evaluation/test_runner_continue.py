@@ -20,13 +20,13 @@ from attacks import ATTACKS
 from reports import results, write_results
 from reports.sessions import read_sessions
 from robustbench_twicing.conditions.condition import clean
-from robustbench_twicing.data import Dataset
+from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.opening import limit_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.options import Share
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.evaluation.tasks import make_task
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.tiny import convnet, dataset, noise, quick_conditions, run, text
 
 CONDITIONS = quick_conditions("clean", "fgsm", "pgd", "spsa", "noise")

@@ -19,12 +19,13 @@ from attacks.corruptions.folder import Recipe, write_folder
 from reports import results
 from robustbench_twicing import evaluate
 from robustbench_twicing.conditions.condition import Condition, clean
-from robustbench_twicing.data import Dataset, open_dataset
+from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.loader import pixels_hash
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.attacks.corruptions.clean_photos import photographs, stripes
 from tests.tiny import text
 
@@ -185,7 +186,7 @@ def test_the_python_interface_takes_corruptions_by_their_id(data: Dataset) -> No
 SCRIPT = """
 import sys
 from pathlib import Path
-from robustbench_twicing.data import open_dataset
+from robustbench_twicing.data.opening import open_dataset
 from tests.robustbench_twicing.evaluation.test_runner_corruptions import CONDITIONS, run
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ import pytest
 from reports import results
 from robustbench_twicing import evaluate
 from robustbench_twicing.conditions.condition import clean
-from robustbench_twicing.data import Dataset, open_dataset, subset_indices
-from robustbench_twicing.data.imagenet import SUBSETS
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.imagenet import SUBSETS, subset_indices
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.options import Share
 from robustbench_twicing.evaluation.progress import Step

@@ -13,8 +13,9 @@ from reports import results
 from robustbench_twicing import evaluate
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.condition import clean, from_functions
-from robustbench_twicing.data import Dataset, open_dataset, subset_indices
-from robustbench_twicing.data.imagenet import SUBSETS, Subset
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.imagenet import SUBSETS, Subset, subset_indices
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task, with_clean_subsets
 from tests.palette import (

@@ -14,7 +14,7 @@ from robustbench_twicing import evaluate
 from robustbench_twicing.cli import main
 from robustbench_twicing.errors import ModelChangedError, UserError
 from robustbench_twicing.files.atomic import write_atomically, write_once
-from robustbench_twicing.records import RunFolder
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.tiny import convnet, noise, table
 
 MODEL = """import torch

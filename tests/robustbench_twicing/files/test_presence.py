@@ -7,8 +7,8 @@ import pytest
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.atomic import is_there
-from robustbench_twicing.records import RunFolder
 from robustbench_twicing.records import run_folder as store
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.robustbench_twicing.records.test_run_folder import evaluation, manifest, part
 
 LONG = "x" * 300

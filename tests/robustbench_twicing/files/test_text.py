@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from robustbench_twicing.checkpoints import read_checkpoint
+from robustbench_twicing.checkpoints.reading import read_checkpoint
 from robustbench_twicing.conditions.suites import load_suite
-from robustbench_twicing.data import open_dataset
 from robustbench_twicing.data.decoding import read_header, read_rgb
 from robustbench_twicing.data.folders.class_list import read_classes
 from robustbench_twicing.data.folders.label_file import read_label_file
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.text import read_json, read_text
 from robustbench_twicing.records.adversarial import read_kept

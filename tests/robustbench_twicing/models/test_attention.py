@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from robustbench_twicing.models import build_model
 from robustbench_twicing.models.attention import average, average_twice, weights
+from robustbench_twicing.models.build import build_model
 from tests.robustbench_twicing.models.fused_kernels import FusedKernels
 
 TINY = {"img_size": 32, "patch_size": 8, "embed_dim": 24, "depth": 2, "num_heads": 2}

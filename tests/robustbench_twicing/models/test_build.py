@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.models import build_model
+from robustbench_twicing.models.build import build_model
 
 TINY: dict[str, Any] = {"embed_dim": 24, "depth": 2, "num_heads": 2, "num_classes": 5}
 FAMILIES = ("deit", "deit_distilled", "neutreno", "featscale", "attnscale", "twicing")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from robustbench_twicing.models import build_model
+from robustbench_twicing.models.build import build_model
 from robustbench_twicing.models.checks import AttentionForm
 from tests.robustbench_twicing.models.golden import answer, close, read
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from robustbench_twicing.models import MODELS, model_facts
+from robustbench_twicing.models.facts import model_facts
+from robustbench_twicing.models.table import MODELS
 
 FACTS = {
     "deit_tiny_patch16_224": (5_717_416, 152, "1.254"),

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.models import build_model
+from robustbench_twicing.models.build import build_model
 from robustbench_twicing.models.fan.channel_norm import ChannelNorm
 from robustbench_twicing.models.fan.channel_processing import ChannelProcessing
 from robustbench_twicing.models.fan.old_keys import modernise

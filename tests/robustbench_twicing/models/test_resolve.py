@@ -4,8 +4,10 @@ import pytest
 
 from robustbench_twicing.data.preprocessing import IMAGENET_MEAN, IMAGENET_STD, Preprocessing
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.models import MODELS, ModelSpec, list_models, resolve_model
+from robustbench_twicing.models.resolve import resolve_model
 from robustbench_twicing.models.sizes import read_sizes
+from robustbench_twicing.models.spec import ModelSpec
+from robustbench_twicing.models.table import MODELS, list_models
 
 
 @pytest.mark.parametrize("name", list_models())

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import AdversarialStore
-from robustbench_twicing.records.adversarial import read_kept
+from robustbench_twicing.records.adversarial import AdversarialStore, read_kept
 
 PLACE = ("a label/..", "val", "pixel", "pgd@1/255")
 

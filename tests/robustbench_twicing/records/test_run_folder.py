@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.printable import folder_name
-from robustbench_twicing.records import Evaluation, Manifest, Part, RunFolder, Status
 from robustbench_twicing.records.cost import Cost
-from robustbench_twicing.records.schema import RECORD_SCHEMA
+from robustbench_twicing.records.manifest import Evaluation, Manifest
+from robustbench_twicing.records.run_folder import Part, RunFolder
+from robustbench_twicing.records.schema import RECORD_SCHEMA, Status
 from tests.plain_manifest import plain_condition, plain_evaluation
 
 

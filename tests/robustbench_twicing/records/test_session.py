@@ -7,7 +7,8 @@ import pytest
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Run
-from robustbench_twicing.records import RunFolder, session
+from robustbench_twicing.records.run_folder import RunFolder
+from robustbench_twicing.records.session import session
 from tests.tiny import convnet, noise, quick_conditions, run
 
 ENVIRONMENT = {"started": "2026-01-01T00:00:00+00:00"}

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import Evaluation, Manifest, Part, RunFolder
+from robustbench_twicing.records.manifest import Evaluation, Manifest
+from robustbench_twicing.records.run_folder import Part, RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from tests.plain_manifest import plain_condition, plain_evaluation
 

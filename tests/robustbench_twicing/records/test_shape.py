@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import Manifest
+from robustbench_twicing.records.manifest import Manifest
 from tests.plain_manifest import plain_condition, plain_evaluation
 
 WRONG: dict[str, tuple[tuple[str | int, ...], Any]] = {

@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from robustbench_twicing.data import Dataset, open_dataset
-from robustbench_twicing.models import MODELS, ModelSpec
-from robustbench_twicing.training import RECIPES, Recipe
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.opening import open_dataset
+from robustbench_twicing.models.spec import ModelSpec
+from robustbench_twicing.models.table import MODELS
+from robustbench_twicing.training.recipe import Recipe
+from robustbench_twicing.training.recipes import RECIPES
 
 TINY_SIZES = {"embed_dim": 16, "depth": 2, "num_heads": 2}
 NAMES = ("fmnist_twicing", "fmnist_deit", "fmnist_fan")

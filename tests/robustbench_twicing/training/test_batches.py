@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from robustbench_twicing.data import Dataset
-from robustbench_twicing.models import resolve_model
-from robustbench_twicing.training import Recipe
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.models.resolve import resolve_model
 from robustbench_twicing.training.batches import Batch, EpochBatches
+from robustbench_twicing.training.recipe import Recipe
 
 PREPROCESSING = resolve_model("fmnist_deit").preprocessing
 PLAIN: dict[str, Any] = {

@@ -9,8 +9,9 @@ from timm.layers.drop import DropPath
 from torch.nn.functional import cross_entropy
 
 from robustbench_twicing import build_model
-from robustbench_twicing.training import RECIPES, Recipe
 from robustbench_twicing.training.learner import Learner, set_drop_path
+from robustbench_twicing.training.recipe import Recipe
+from robustbench_twicing.training.recipes import RECIPES
 
 SMALL = {
     "img_size": 8,

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.training import RECIPES, Recipe, choose_recipe
+from robustbench_twicing.training.recipe import Recipe
+from robustbench_twicing.training.recipes import RECIPES, choose_recipe
 
 
 def test_the_preset_for_imagenet_is_the_paper_s_and_deit_s() -> None:

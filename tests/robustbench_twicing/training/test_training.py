@@ -13,12 +13,14 @@ from torch import Tensor
 import robustbench_twicing.training.session as session
 from robustbench_twicing import load_model
 from robustbench_twicing.checkpoints.reading import read_checkpoint
-from robustbench_twicing.data import Dataset
+from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.imagenet import LabelSpace
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.training import RECIPES, Recipe, train
 from robustbench_twicing.training.progress import Progress
+from robustbench_twicing.training.recipe import Recipe
+from robustbench_twicing.training.recipes import RECIPES
 from robustbench_twicing.training.scoring import count_right
+from robustbench_twicing.training.session import train
 from tests.tiny import noise
 
 pytestmark = pytest.mark.usefixtures("tiny")

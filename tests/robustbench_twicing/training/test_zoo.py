@@ -8,8 +8,10 @@ import pytest
 
 import robustbench_twicing.checkpoints.bundled as bundled
 import robustbench_twicing.training.zoo as making
-from robustbench_twicing.data import Dataset, open_dataset
-from robustbench_twicing.training import Recipe, choose_recipe
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.opening import open_dataset
+from robustbench_twicing.training.recipe import Recipe
+from robustbench_twicing.training.recipes import choose_recipe
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from robustbench_twicing.cli.commands.data import register
-from robustbench_twicing.data import open_dataset, subset_indices, wnids
+from robustbench_twicing.data.imagenet import subset_indices, wnids
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from tests.palette import OBJECTNET, wnid_folders, write, write_mappings
 

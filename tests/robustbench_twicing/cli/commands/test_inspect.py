@@ -12,14 +12,14 @@ from PIL import Image
 from torch import Tensor
 from typer.testing import CliRunner
 
-from robustbench_twicing.checkpoints import recognise
+from robustbench_twicing.checkpoints.candidates import recognise
 from robustbench_twicing.checkpoints.inspection import inspect_checkpoint
 from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.cli.commands import inspect
 from robustbench_twicing.data import imagenet
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.clean_accuracy import variants
-from robustbench_twicing.models import build_model
+from robustbench_twicing.models.build import build_model
 
 
 def run(*arguments: Any) -> str:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from robustbench_twicing.cli.commands import models
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.models import MODELS, list_models
+from robustbench_twicing.models.table import MODELS, list_models
 
 
 def run(*arguments: str) -> Result:
@@ -53,7 +53,8 @@ def test_a_name_that_nobody_knows_is_explained() -> None:
 
 def test_listing_builds_nothing() -> None:
     code = (
-        "import sys; from robustbench_twicing.models import list_models, resolve_model;"
+        "import sys; from robustbench_twicing.models.table import list_models;"
+        "from robustbench_twicing.models.resolve import resolve_model;"
         "[resolve_model(name) for name in list_models()];"
         "sys.exit('torch' in sys.modules or 'timm' in sys.modules)"
     )

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robustbench_twicing.data import Dataset, open_dataset, subset_indices, wnids
-from robustbench_twicing.data.imagenet import SUBSETS, Subset
+from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.imagenet import SUBSETS, Subset, subset_indices, wnids
 from robustbench_twicing.data.known_sets.table import KNOWN_SETS, is_usual_folder
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from tests.palette import PREPROCESSING, subset_folders, wnid_folders, write
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from robustbench_twicing.data import BadImageError, open_dataset
+from robustbench_twicing.data.decoding import BadImageError
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from tests.palette import OBJECTNET, PALETTE, PREPROCESSING, write, write_mappings
 
