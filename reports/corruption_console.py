@@ -11,12 +11,10 @@ from robustbench_twicing.data.imagenet_c import EXTRA, SEVERITIES
 
 from .corruption_error import KIND
 from .corruption_rows import corruption_rows
-from .corruption_scores import GROUP, INCOMPLETE, kind_of
+from .corruption_scores import GROUP, INCOMPLETE, kind_of, shortened
 from .tables.as_console import print_slots, print_title
 from .tables.layout import Slot
 
-MOST_MISSING = 4
-"""Corruptions that one line names."""
 MARKS = {"error": "error", INCOMPLETE: "part"}
 """What stands in place of an error that there is none of."""
 
@@ -82,10 +80,3 @@ def _lines(scores: pd.DataFrame, source: str) -> Iterator[str]:
             why = "missing: " if status == INCOMPLETE else ""
             names = ", ".join(rows["number"])
             yield f"{names}: {status}, no value ({source}); {why}{shortened(str(missing))}"
-
-
-def shortened(missing: str) -> str:
-    """The first few of what is missing; corruption_scores.csv has all of it."""
-    parts = missing.split("; ")
-    rest = f" and {len(parts) - MOST_MISSING} more" if len(parts) > MOST_MISSING else ""
-    return "; ".join(parts[:MOST_MISSING]) + rest

@@ -34,6 +34,8 @@ COLUMNS = (
     *("number", "corruption", "percent", "n_images", "status", "missing"),
     *("normaliser", "normaliser_images"),
 )
+MOST_MISSING = 4
+"""Corruptions that one line names."""
 INCOMPLETE, NOT_COMPARABLE = "incomplete", "not-comparable"
 """Statuses of numbers that there are none of; the second where the normaliser saw other images."""
 
@@ -181,3 +183,10 @@ def _listed(missing: Sequence[tuple[str, int]]) -> str:
         f"{name}/1-5" if len(found) == 5 else f"{name}/{','.join(map(str, found))}"
         for name, found in by_name.items()
     )
+
+
+def shortened(missing: str) -> str:
+    """The first few of what is missing; corruption_scores.csv has all of it."""
+    parts = missing.split("; ")
+    rest = f" and {len(parts) - MOST_MISSING} more" if len(parts) > MOST_MISSING else ""
+    return "; ".join(parts[:MOST_MISSING]) + rest

@@ -7,10 +7,9 @@ import pandas as pd
 
 from robustbench_twicing.errors import UserError
 
-from ..corruption_console import shortened
 from ..corruption_error import Baseline
 from ..corruption_rows import ATTACK
-from ..corruption_scores import corruption_scores
+from ..corruption_scores import corruption_scores, shortened
 from ..merging import Runs
 from ..notes import notes, some
 from .cells import Need, about, fill, sheet_of
