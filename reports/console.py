@@ -8,12 +8,12 @@ from rich.console import Console
 from robustbench_twicing.data.imagenet_c import PREFIX
 
 from .corruption_console import print_corruptions
-from .corruption_error import Baseline
-from .corruption_scores import corruption_scores
-from .merging import Runs
-from .notes import common_flags, flags_of, notes
-from .tables.as_console import print_notes, print_slots, print_title
-from .tables.layout import Slot
+from .imagenet_c.corruption_error import Baseline
+from .imagenet_c.corruption_scores import corruption_scores
+from .merging.runs import Runs
+from .metrics.notes import common_flags, flags_of, notes
+from .tables.formats.as_console import print_notes, print_slots, print_title
+from .tables.formats.layout import Slot
 
 SCORED = ("top-1 %", "95 % range", "top-5 %", "robust %", "change/255")
 

@@ -9,11 +9,11 @@ from rich.console import Console
 
 from robustbench_twicing.data.imagenet_c import EXTRA, SEVERITIES
 
-from .corruption_error import KIND
-from .corruption_rows import corruption_rows
-from .corruption_scores import GROUP, INCOMPLETE, kind_of, shortened
-from .tables.as_console import print_slots, print_title
-from .tables.layout import Slot
+from .imagenet_c.corruption_error import KIND
+from .imagenet_c.corruption_rows import corruption_rows
+from .imagenet_c.corruption_scores import GROUP, INCOMPLETE, kind_of, shortened
+from .tables.formats.as_console import print_slots, print_title
+from .tables.formats.layout import Slot
 
 MARKS = {"error": "error", INCOMPLETE: "part"}
 """What stands in place of an error that there is none of."""

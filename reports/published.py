@@ -9,9 +9,9 @@ import pandas as pd
 
 from robustbench_twicing.data.imagenet_c import OFFICIAL
 
-from .corruption_rows import ATTACK
-from .intervals import Interval, wilson
-from .merging import Entry
+from .imagenet_c.corruption_rows import ATTACK
+from .merging.runs import Entry
+from .statistics.intervals import Interval, wilson
 
 IMAGES = {"imagenet-a": 7_500, "imagenet-r": 30_000}
 """Images of the published test sets, by condition; all others are of ImageNet's validation set."""

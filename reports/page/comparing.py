@@ -6,9 +6,9 @@ from typing import NamedTuple
 import pandas as pd
 from markupsafe import Markup
 
-from ..comparison import Comparison, compare_if_possible
-from ..merging import Runs
+from ..merging.runs import Runs
 from ..plots import forest_pictures
+from ..statistics.comparison import Comparison, compare_if_possible
 from ..tables.comparing import comparison_tables
 from .embedding import Embedded, embed_pictures
 from .tables import embed_sheet

@@ -7,9 +7,9 @@ from markupsafe import Markup
 
 from robustbench_twicing import __version__
 
-from ..corruption_error import Baseline
-from ..merging import Runs
-from ..notes import notes
+from ..imagenet_c.corruption_error import Baseline
+from ..merging.runs import Runs
+from ..metrics.notes import notes
 from ..plots import pictures
 from ..tables.presets import Choices
 from .comparing import Section, comparison_section

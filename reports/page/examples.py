@@ -10,8 +10,8 @@ import pandas as pd
 
 from robustbench_twicing.records.adversarial import FOLDER, AdversarialStore, read_kept
 
-from ..merging import Entry, Runs
-from ..sweeps import budget_curves
+from ..merging.runs import Entry, Runs
+from ..metrics.sweeps import budget_curves
 from .class_names import class_name
 from .embedding import MIB, Pixels, embed_pixels
 

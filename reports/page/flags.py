@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ..explanations import by_weight, explain_flag
+from ..metrics.flags import by_weight, explain_flag
 
 MOST_ROWS = 6
 """Results that are named beside a flag."""

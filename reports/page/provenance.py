@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..merging import Entry, Runs
-from ..sessions import Session, read_sessions
+from ..merging.runs import Entry, Runs
+from ..merging.sessions import Session, read_sessions
 from .grid import Grid, table_of
 
 

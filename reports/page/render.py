@@ -10,9 +10,9 @@ from markupsafe import Markup
 
 from robustbench_twicing.files.atomic import write_atomically
 
-from ..corruption_error import Baseline
-from ..merging import Runs
-from ..tables.as_html import templates
+from ..imagenet_c.corruption_error import Baseline
+from ..merging.runs import Runs
+from ..tables.formats.as_html import templates
 from .content import Page, make_page
 
 NAME = "index.html"

@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 from robustbench_twicing.errors import UserError
 
-from ..explanations import explain_flag
-from ..merging import Runs
-from ..notes import notes
-from ..tables.as_html import as_html
+from ..merging.runs import Runs
+from ..metrics.flags import explain_flag
+from ..metrics.notes import notes
+from ..tables.formats.as_html import as_html
 from ..tables.marks import mark
 from ..tables.presets import Choices, preset_tables
 from ..tables.sheet import Column, Sheet

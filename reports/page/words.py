@@ -7,10 +7,10 @@ import pandas as pd
 from robustbench_twicing.conditions.condition import CLEAN
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
-from ..corruption_rows import ATTACK, corruption_rows
+from ..imagenet_c.corruption_rows import ATTACK, corruption_rows
+from ..merging.sessions import Session
+from ..metrics.sweeps import budget_curves
 from ..plots import attack_title
-from ..sessions import Session
-from ..sweeps import budget_curves
 from .flags import flags_by_kind
 
 MOST_NAMES = 6

@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN
 from robustbench_twicing.errors import UserError
 
-from ..corruption_error import Baseline
-from ..corruption_rows import corruption_rows
-from ..corruption_scores import corruption_scores
+from ..imagenet_c.corruption_error import Baseline
+from ..imagenet_c.corruption_rows import corruption_rows
+from ..imagenet_c.corruption_scores import corruption_scores
 from .lettering import lettering
 from .panel import panel
 from .series import Look, looks

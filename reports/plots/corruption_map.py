@@ -8,9 +8,9 @@ from matplotlib.patches import Rectangle
 
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES
 
-from ..corruption_error import KIND
-from ..corruption_rows import corruption_rows
-from ..corruption_scores import kind_of
+from ..imagenet_c.corruption_error import KIND
+from ..imagenet_c.corruption_rows import corruption_rows
+from ..imagenet_c.corruption_scores import kind_of
 from .lettering import lettering
 from .panel import panel
 

@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN
 
-from ..corruption_error import Baseline
-from ..corruption_rows import corruption_rows
-from ..corruption_scores import corruption_scores
-from ..file_names import file_name
+from ..imagenet_c.corruption_error import Baseline
+from ..imagenet_c.corruption_rows import corruption_rows
+from ..imagenet_c.corruption_scores import corruption_scores
+from ..text.file_names import file_name
 from .corruption_bars import MOST_BARS, corruption_bars
 from .corruption_map import corruption_map
 from .legend import outside_legend

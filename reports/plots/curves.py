@@ -10,9 +10,9 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
-from ..constants import constants_in
-from ..intervals import wilson
-from ..sweeps import budget_curves
+from ..metrics.flags import constants_in
+from ..metrics.sweeps import budget_curves
+from ..statistics.intervals import wilson
 from .lettering import lettering
 from .panel import Panel, panel
 from .series import Look, looks

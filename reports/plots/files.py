@@ -7,7 +7,7 @@ from pathlib import Path
 
 from robustbench_twicing.files.atomic import write_atomically
 
-from ..file_names import told_apart
+from ..text.file_names import told_apart
 from .lettering import styled
 from .picture import Picture
 

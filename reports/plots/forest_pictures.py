@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..corruption_rows import ATTACK
-from ..file_names import file_name, places
+from ..imagenet_c.corruption_rows import ATTACK
+from ..text.file_names import file_name, places
 from .forest import MOST_MODELS, difference_forest
 from .legend import outside_legend
 from .lettering import styled

@@ -8,7 +8,7 @@ from importlib.resources import as_file, files
 from matplotlib import rc_context
 from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 
-from ..wrapping import wrapped
+from ..text.wrapping import wrapped
 
 FONTS = (
     "DejaVu Sans",

@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 
 from robustbench_twicing.conditions.condition import CLEAN
 
-from ..corruption_error import Baseline
-from ..corruption_rows import ATTACK
-from ..file_names import file_name, places
-from ..sweeps import budget_curves
+from ..imagenet_c.corruption_error import Baseline
+from ..imagenet_c.corruption_rows import ATTACK
+from ..metrics.sweeps import budget_curves
+from ..text.file_names import file_name, places
 from .corruption_pictures import corruption_pictures
 from .curves import Accuracy, attack_title, budget_curve, points
 from .legend import legend_height, outside_legend

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from ..file_names import file_name
-from ..merging import Runs
-from ..notes import notes
+from ..merging.runs import Runs
+from ..metrics.notes import notes
+from ..text.file_names import file_name
 from .cells import about, unscored
 from .sheet import Column, Sheet
 

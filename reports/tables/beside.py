@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..comparable import METRICS
-from ..corruption_rows import ATTACK
-from ..intervals import Interval
-from ..merging import Runs
+from ..imagenet_c.corruption_rows import ATTACK
+from ..merging.runs import Runs
 from ..published import Published, differences, own_interval, published_numbers, verdict
+from ..statistics.comparable import METRICS
+from ..statistics.intervals import Interval
 from .sheet import ABOUT, Column, Sheet
 from .shifts import SCORES
 

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.manifest import first_difference
 
-from ..file_names import file_name
-from ..identity import condition_identity, data_identity
-from ..merging import Entry, Runs
-from ..notes import notes
+from ..merging.identity import condition_identity, data_identity
+from ..merging.runs import Entry, Runs
+from ..metrics.notes import notes
+from ..text.file_names import file_name
 from .sheet import ABOUT, Column, Sheet
 
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from ..comparison import ALL_IMAGES, Comparison
-from ..explanations import by_weight, explain_flag
-from ..file_names import file_name
-from ..notes import flags_of, where
-from ..paired import DRAWS
+from ..metrics.flags import by_weight, explain_flag
+from ..metrics.notes import flags_of, where
+from ..statistics.comparison import ALL_IMAGES, Comparison
+from ..statistics.paired import DRAWS
+from ..text.file_names import file_name
 from .sheet import ABOUT, Column, Sheet
 
 SHOWN = {

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..comparable import METRICS, Unlike, match
-from ..merging import Runs
-from ..paired import SIGNIFICANT, count_pair, holm, mcnemar
+from ..merging.runs import Runs
+from ..statistics.comparable import METRICS, Unlike, match
+from ..statistics.paired import SIGNIFICANT, count_pair, holm, mcnemar
 from .sheet import Mark, Sheet
 
 Marking = Literal["best", "significant", "none"]

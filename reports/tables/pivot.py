@@ -9,10 +9,10 @@ from pandas.api.types import is_integer_dtype
 
 from robustbench_twicing.errors import UserError
 
-from ..file_names import file_name
-from ..merging import Runs
-from ..notes import notes
-from ..results import COLUMNS
+from ..merging.runs import Runs
+from ..metrics.notes import notes
+from ..metrics.results import COLUMNS
+from ..text.file_names import file_name
 from .cells import about, blocks, check_alike, unscored
 from .sheet import Best, Column, Sheet
 

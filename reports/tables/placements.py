@@ -7,7 +7,7 @@ import pandas as pd
 
 from robustbench_twicing.models.placement import split_placement
 
-from ..merging import Entry, Runs
+from ..merging.runs import Entry, Runs
 from .cells import Need, fill, sheet_of
 from .sheet import Column, Sheet
 

@@ -8,8 +8,8 @@ import pandas as pd
 
 from robustbench_twicing.conditions.condition import CLEAN, condition_id
 
-from ..corruption_error import Baseline
-from ..merging import Runs
+from ..imagenet_c.corruption_error import Baseline
+from ..merging.runs import Runs
 from .all_results import all_results
 from .cells import Need, blocks, fill, sheet_of
 from .placements import layers_table

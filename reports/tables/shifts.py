@@ -7,11 +7,11 @@ import pandas as pd
 
 from robustbench_twicing.errors import UserError
 
-from ..corruption_error import Baseline
-from ..corruption_rows import ATTACK
-from ..corruption_scores import corruption_scores, shortened
-from ..merging import Runs
-from ..notes import notes, some
+from ..imagenet_c.corruption_error import Baseline
+from ..imagenet_c.corruption_rows import ATTACK
+from ..imagenet_c.corruption_scores import corruption_scores, shortened
+from ..merging.runs import Runs
+from ..metrics.notes import notes, some
 from .cells import Need, about, fill, sheet_of
 from .sheet import Column, Sheet
 

@@ -7,9 +7,9 @@ import pandas as pd
 
 from robustbench_twicing.conditions.condition import CLEAN
 
-from ..constants import constants_in
-from ..merging import Runs
-from ..sweeps import area_under_curve, budget_curves
+from ..merging.runs import Runs
+from ..metrics.flags import constants_in
+from ..metrics.sweeps import area_under_curve, budget_curves
 from .cells import Need, fill, sheet_of
 from .sheet import Column, Sheet
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from reports import Runs
-    from reports.corruption_error import Baseline
+    from reports.imagenet_c.corruption_error import Baseline
 
 CONSOLE, HTML = "console", "html"
 
@@ -90,8 +90,8 @@ def _draw(
 ) -> list[Path]:
     from itertools import chain
 
-    from reports.comparison import compare_if_possible
     from reports.plots import forest_pictures, pictures, save_pictures
+    from reports.statistics.comparison import compare_if_possible
 
     drawn = pictures(table, baseline=unit)
     found = compare_if_possible(runs, table, baseline=baseline)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from reports.sessions import read_sessions
+from reports.merging.sessions import read_sessions
 from robustbench_twicing.evaluation.options import Share
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records.run_folder import RunFolder

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from reports import results
 from reports.console import print_results
-from reports.merging import merge
-from reports.results import save_results
+from reports.merging.merge import merge
+from reports.metrics.results import save_results
 from robustbench_twicing.records.adversarial import read_kept
 from robustbench_twicing.records.run_folder import RunFolder
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from attacks.corruptions.layout import read_record
-from reports.normaliser import read_normaliser
-from reports.tables.as_text import as_csv
+from reports.imagenet_c.normaliser import read_normaliser
 from reports.tables.efficiency import COLUMNS, efficiency_tables
+from reports.tables.formats.as_text import as_csv
 from robustbench_twicing.conditions.suites import list_suites, load_suite
 from robustbench_twicing.data.opening import open_dataset
 from tests.palette import OBJECTNET, write, write_mappings

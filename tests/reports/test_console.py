@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attacks import ATTACKS
 from reports import merge, print_results, results
-from reports.explanations import explain_flag
+from reports.metrics.flags import explain_flag
 from robustbench_twicing import evaluate
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.evaluation.options import Share

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from reports import Runs, merge, results
-from reports.intervals import Interval, wilson
 from reports.published import own_interval, published_numbers, verdict
+from reports.statistics.intervals import Interval, wilson
 from reports.tables.beside import beside_published
 from reports.tables.presets import preset_tables
 from robustbench_twicing.models.resolve import resolve_model
@@ -130,7 +130,7 @@ def test_reasons_why_not(options: dict[str, Any], words: str, tmp_path: Path) ->
 
 
 def test_corruption_errors_have_no_interval(tmp_path: Path) -> None:
-    from reports.corruption_error import EXTRA, MAIN, SEVERITIES
+    from reports.imagenet_c.corruption_error import EXTRA, MAIN, SEVERITIES
 
     names = [f"imagenet-c/{name}/{level}" for name in (*MAIN, *EXTRA) for level in SEVERITIES]
     outcomes: Outcomes = {name: [0, 9] for name in names}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from reports.comparison import Comparison
+    from reports.statistics.comparison import Comparison
 
 
 def register(app: typer.Typer) -> None:
@@ -33,9 +33,9 @@ def run(
         Exit status: 3 with error rows, 4 with images missing, in any of the runs.
     """
     from reports import merge, results
-    from reports.comparison import compare
-    from reports.tables.as_console import print_notes, print_sheet
+    from reports.statistics.comparison import compare
     from reports.tables.comparing import comparison_notes, tables_by_model
+    from reports.tables.formats.as_console import print_notes, print_sheet
 
     from ..run_folders import check_out, open_runs
     from ..terminal import Console
@@ -57,7 +57,7 @@ def run(
 
 def write_comparison(found: "Comparison", out: Path) -> list[Path]:
     """Write comparison.csv, changed.csv and the tables in the other formats; their paths."""
-    from reports.comparison import save_comparison
+    from reports.statistics.comparison import save_comparison
     from reports.tables.comparing import comparison_tables
     from reports.tables.formats import FORMATS, save_sheets
 

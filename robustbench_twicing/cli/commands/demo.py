@@ -77,9 +77,9 @@ def _report(done: "Run", out: Path, console: "Console") -> int:
         The exit status that the rows ask for.
     """
     from reports import merge, results
-    from reports.comparison import compare
-    from reports.tables.as_console import print_sheet
+    from reports.statistics.comparison import compare
     from reports.tables.formats import FORMATS, save_sheets
+    from reports.tables.formats.as_console import print_sheet
     from reports.tables.presets import preset_tables
 
     from ..report_files import HTML, Files, write_files

@@ -75,8 +75,8 @@ def _with_weights(asked: str) -> str:
 
 
 def _print(found: "Sequence[Efficiency]", console: "RichConsole") -> None:
-    from reports.tables.as_console import print_slots
-    from reports.tables.layout import Slot
+    from reports.tables.formats.as_console import print_slots
+    from reports.tables.formats.layout import Slot
 
     texts = {
         "ms/image": [f"{each.ms_per_image_median:.3g}" for each in found],
@@ -105,6 +105,6 @@ def _basis(first: "Efficiency", rounds: int) -> str:
 def _write(found: "Sequence[Efficiency]", out: Path) -> None:
     import pandas as pd
 
-    from reports.csv_text import save_csv
+    from reports.text.csv_text import save_csv
 
     save_csv(pd.DataFrame([each.row() for each in found]), out)

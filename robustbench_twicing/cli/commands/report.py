@@ -96,8 +96,8 @@ def run(
 
 def _report(run_dirs: Sequence[Path], options: TableOptions, files: Files) -> int:
     from reports import merge, read_normaliser, results
-    from reports.comparison import check_baseline
-    from reports.csv_text import csv_text
+    from reports.statistics.comparison import check_baseline
+    from reports.text.csv_text import csv_text
 
     from ..run_folders import open_runs
     from .eval import exit_status, save_tables, show_results
@@ -129,7 +129,7 @@ def _report(run_dirs: Sequence[Path], options: TableOptions, files: Files) -> in
 
 
 def _print(sheets: "Sequence[Sheet]") -> None:
-    from reports.tables.as_console import print_sheet
+    from reports.tables.formats.as_console import print_sheet
 
     from ..terminal import Console
 

@@ -15,8 +15,8 @@ import pytest
 
 from attacks import ATTACKS
 from reports import merge, results
+from reports.merging.sessions import read_sessions
 from reports.page import comparing, content, embedding, spoken_size, write_page
-from reports.sessions import read_sessions
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.evaluation.runner import Options, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task

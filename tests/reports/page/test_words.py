@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
-from reports.intervals import wilson
+from reports.merging.sessions import Session
 from reports.page.flags import flags_by_kind
 from reports.page.words import distrust_first, headlines, what_was_run
-from reports.sessions import Session
+from reports.statistics.intervals import wilson
 from tests.reports.plots.rows import IMAGES, joined, row, sweep, table
 
 RIGHT = {"0": 150, "0.5": 120, "1": 60, "4": 10}

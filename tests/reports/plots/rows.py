@@ -36,7 +36,7 @@ def row(label: str, condition: str, right: int | None, **values: Any) -> dict[st
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """The rows as `reports.results` gives them."""
+    """The rows as `reports.metrics.results` gives them."""
     return pd.DataFrame(list(rows), columns=list(COLUMNS))
 
 

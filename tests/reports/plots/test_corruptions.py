@@ -10,7 +10,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.corruption_error import Baseline, alexnet
+from reports.imagenet_c.corruption_error import Baseline, alexnet
 from reports.plots import corruption_bars, corruption_map
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES
 from robustbench_twicing.errors import UserError

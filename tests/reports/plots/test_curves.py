@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from reports.intervals import wilson
 from reports.plots import budget_curve, outside_legend
 from reports.plots.curves import MOST_BANDS
+from reports.statistics.intervals import wilson
 from robustbench_twicing.errors import UserError
 from tests.reports.plots.rows import IMAGES, joined, row, sweep, table
 

@@ -12,10 +12,10 @@ from typing import Any
 from rich.console import Console
 
 from reports import Runs, merge, results
-from reports.comparison import compare
-from reports.tables.as_console import print_sheet
+from reports.statistics.comparison import compare
 from reports.tables.comparing import comparison_tables
 from reports.tables.formats import FORMATS
+from reports.tables.formats.as_console import print_sheet
 from reports.tables.marks import mark
 from reports.tables.pivot import pivot_tables
 from reports.tables.presets import preset_tables

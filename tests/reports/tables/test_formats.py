@@ -16,11 +16,11 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from reports.tables.as_console import print_sheet
-from reports.tables.as_html import as_html
-from reports.tables.as_latex import as_latex, escape
-from reports.tables.as_text import as_csv, as_json, as_markdown
 from reports.tables.formats import FORMATS, save_sheets
+from reports.tables.formats.as_console import print_sheet
+from reports.tables.formats.as_html import as_html
+from reports.tables.formats.as_latex import as_latex, escape
+from reports.tables.formats.as_text import as_csv, as_json, as_markdown
 from reports.tables.sheet import ABOUT, Column, Sheet
 
 NASTY = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.tables.layout import PADDING, Slot, arrange
+from reports.tables.formats.layout import PADDING, Slot, arrange
 
 NUMBERS = [Slot(f"PGD {n}/255", ["100.00", "99.50"]) for n in range(6)]
 

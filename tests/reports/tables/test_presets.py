@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reports import Runs, merge, results
-from reports.corruption_error import EXTRA, MAIN, SEVERITIES, Baseline
+from reports.imagenet_c.corruption_error import EXTRA, MAIN, SEVERITIES, Baseline
 from reports.tables.presets import PAPER_BUDGETS, PRESETS, Choices, preset_tables
 from reports.tables.sheet import Sheet
 from robustbench_twicing.errors import UserError

@@ -18,7 +18,7 @@ import pytest
 
 from attacks import ATTACKS
 from reports import results, write_results
-from reports.sessions import read_sessions
+from reports.merging.sessions import read_sessions
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.opening import limit_dataset

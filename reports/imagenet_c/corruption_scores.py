@@ -1,0 +1,192 @@
+"""From results to the numbers of ImageNet-C: CE, mCE and its relatives, each under its own name."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from robustbench_twicing.conditions.condition import CLEAN
+from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SIDE
+from robustbench_twicing.errors import UserError
+
+from ..text.csv_text import save_csv
+from .corruption_error import (
+    CLASSES,
+    Baseline,
+    CorruptionScore,
+    Errors,
+    alexnet,
+    corruption_error,
+    extra_mean_ce,
+    mean_ce,
+    mean_error,
+    mean_error_of,
+    missing_cells,
+    relative_mce,
+)
+from .corruption_rows import corruption_errors, corruption_rows
+
+GROUP = ["label", "dataset", "protocol", "source"]
+COLUMNS = (
+    *GROUP,
+    *("number", "corruption", "percent", "n_images", "status", "missing"),
+    *("normaliser", "normaliser_images"),
+)
+MOST_MISSING = 4
+"""Corruptions that one line names."""
+INCOMPLETE, NOT_COMPARABLE = "incomplete", "not-comparable"
+"""Statuses of numbers that there are none of; the second where the normaliser saw other images."""
+
+
+def corruption_scores(results: pd.DataFrame, *, baseline: Baseline | None = None) -> pd.DataFrame:
+    """The numbers of ImageNet-C of every label, data set, protocol and source of images.
+
+    Sources are never mixed: official and generated images have numbers of their own.
+
+    Args:
+        results: columns of results.csv.
+        baseline: the normaliser of CE and mCE, `alexnet()` unless given.
+
+    Returns:
+        One row per number. ``number`` is ``mean error`` or ``CE`` of the ``corruption``; or, with
+        an empty ``corruption``, ``mCE``, ``relative mCE``, ``mean CE of the 4 extra corruptions``,
+        ``mean corruption error`` or ``mean corruption accuracy``. ``percent`` is NaN unless
+        ``status`` is ``ok``; ``incomplete`` numbers say what is ``missing``. ``normaliser`` names
+        the model whose errors are the unit, ``normaliser_images`` what it was measured on.
+
+    Raises:
+        UserError: two rows of one cell.
+    """
+    rows = corruption_rows(results)
+    twice = rows[rows.duplicated([*GROUP, "condition"])]
+    if len(twice):
+        row = twice.iloc[0]
+        raise UserError(f"{row['label']}: {row['condition']} stands in two rows; give each once")
+    found = [
+        row
+        for key, group in rows.groupby(GROUP, sort=False)
+        for row in _of_group(results, dict(zip(GROUP, key, strict=True)), group, baseline)
+    ]
+    return pd.DataFrame(found, columns=list(COLUMNS)).astype({"percent": float})
+
+
+def save_corruption_scores(scores: pd.DataFrame, folder: Path) -> Path:
+    """Write them as corruption_scores.csv into a folder and return its path."""
+    return save_csv(scores, folder / "corruption_scores.csv")
+
+
+def clean_error_of(results: pd.DataFrame, row: "pd.Series[Any]") -> float | None:
+    """Clean top-1 error, a fraction, of a row's model on its data; None where there is none."""
+    same = pd.Series(True, results.index)
+    for name in GROUP[:3]:
+        same &= results[name] == row[name]
+    clean = results[same & (results["condition"] == CLEAN) & (results["status"] == "ok")]
+    return 1 - float(clean["top1"].iloc[0]) / 100 if len(clean) else None
+
+
+def kind_of(rows: pd.DataFrame) -> str:
+    """Of what classes the images are and at which size corrupted, in words; `KIND` is ImageNet-C.
+
+    Args:
+        rows: of one data set under corruptions, whose flags tell.
+    """
+    forms = (r"(\d+)-classes", r"(\d+)px", r"enlarged-(\d+)px")
+    found = [rows["flags"].str.extract(f"not-imagenet-c-{form}")[0].dropna() for form in forms]
+    classes, side, own = (each.iloc[0] if len(each) else None for each in found)
+    of = CLASSES if classes is None else f"{classes} classes"
+    kind = f"{of} at {side or SIDE} pixels"
+    return kind if own is None else f"{kind}, enlarged from {own}"
+
+
+class _Number(NamedTuple):
+    """One number to be computed: of which corruptions, and whether a normaliser is its unit."""
+
+    name: str
+    corruption: str
+    of: Sequence[str]
+    compute: Callable[[], CorruptionScore]
+    normalised: bool = True
+    needs: str = ""
+
+
+def _of_group(
+    results: pd.DataFrame, key: dict[str, Any], group: pd.DataFrame, baseline: Baseline | None
+) -> Iterator[dict[str, Any]]:
+    baseline = baseline or alexnet()
+    clean_error, kind = clean_error_of(results, group.iloc[0]), kind_of(group)
+    errors, n_images = corruption_errors(group), int(group["n_images"].min())
+    for number in _numbers(list(group["corruption"].unique()), errors, clean_error, baseline):
+        about = {"number": number.name, "corruption": number.corruption, "n_images": n_images}
+        yield {**key, **about, **_value(number, errors, baseline, kind)}
+
+
+def _numbers(
+    names: Sequence[str],
+    errors: Errors,
+    clean_error: float | None,
+    baseline: Baseline,
+) -> Iterator[_Number]:
+    """The numbers that what was asked for gives, or would give if it were complete."""
+    for name in names:
+        yield _Number("mean error", name, (name,), partial(mean_error_of, errors, name), False)
+        ce = partial(corruption_error, errors, name, baseline=baseline)
+        yield _Number("CE", name, (name,), ce)
+    if set(names) & set(MAIN):
+        yield _Number("mCE", "", MAIN, partial(mean_ce, errors, baseline=baseline))
+        relative = partial(relative_mce, errors, clean_error or 0.0, baseline=baseline)
+        needs = "clean" if clean_error is None else ""
+        needs = needs or ("clean of the normaliser" if baseline.clean_error is None else "")
+        yield _Number("relative mCE", "", MAIN, relative, needs=needs)
+    if set(names) & set(EXTRA):
+        extra = partial(extra_mean_ce, errors, baseline=baseline)
+        yield _Number("mean CE of the 4 extra corruptions", "", EXTRA, extra)
+    if set(names) & set(MAIN):
+        plain = partial(mean_error, errors)
+        yield _Number("mean corruption error", "", MAIN, plain, False)
+        yield _Number("mean corruption accuracy", "", MAIN, partial(_accuracy, plain), False)
+
+
+def _accuracy(error: Callable[[], CorruptionScore]) -> CorruptionScore:
+    found = error()
+    percent = None if found.percent is None else 100 - found.percent
+    return CorruptionScore("mean corruption accuracy", percent, found.missing)
+
+
+def _value(number: _Number, errors: Errors, baseline: Baseline, kind: str) -> dict[str, Any]:
+    unit = (baseline.name, baseline.images) if number.normalised else ("", "")
+    if number.normalised and baseline.kind not in (kind, None):
+        reason = f"the normaliser's images are of {baseline.kind}, these of {kind}"
+        return _row(None, NOT_COMPARABLE, reason, unit)
+    missing = [_listed(missing_cells(errors, number.of)), number.needs]
+    if number.normalised:
+        lacking = _listed(missing_cells(baseline.errors, number.of))
+        missing.append(f"in the normaliser: {lacking}" if lacking else "")
+    text = "; ".join(each for each in missing if each)
+    if text:
+        return _row(None, INCOMPLETE, text, unit)
+    return _row(number.compute().percent, "ok", "", unit)
+
+
+def _row(percent: float | None, status: str, missing: str, unit: tuple[str, str]) -> dict[str, Any]:
+    about = {"normaliser": unit[0], "normaliser_images": unit[1]}
+    return {"percent": percent, "status": status, "missing": missing, **about}
+
+
+def _listed(missing: Sequence[tuple[str, int]]) -> str:
+    """Cells in short: ``frost/1-5; fog/3,4``."""
+    by_name: dict[str, list[int]] = {}
+    for name, severity in missing:
+        by_name.setdefault(name, []).append(severity)
+    return "; ".join(
+        f"{name}/1-5" if len(found) == 5 else f"{name}/{','.join(map(str, found))}"
+        for name, found in by_name.items()
+    )
+
+
+def shortened(missing: str) -> str:
+    """The first few of what is missing; corruption_scores.csv has all of it."""
+    parts = missing.split("; ")
+    rest = f" and {len(parts) - MOST_MISSING} more" if len(parts) > MOST_MISSING else ""
+    return "; ".join(parts[:MOST_MISSING]) + rest

@@ -1,0 +1,96 @@
+"""Flags in one sentence each, the gravest first, and the constants that some of them name."""
+
+import re
+
+_EXPLANATIONS = {
+    r"random-weights": "the network was never trained; its numbers say nothing about a model.",
+    r"arch-override": "the checkpoint's own architecture name is another one; loaded all the same.",
+    r"limit-(\d+)-of-(\d+)": "a seeded subset of {0} of the {1} images, not the whole data set.",
+    r"not-deterministic": "two equal forward passes gave different logits: the network draws "
+    "random numbers, so this is one draw of its accuracy, under attacks on changing gradients.",
+    r"gradient-not-deterministic": "two equal backward passes gave different gradients: attacks "
+    "follow noise, so the accuracy is not evidence of robustness.",
+    r"batch-dependent": "an image's logits depend on the images beside it: the number is one of "
+    "this batch size and order, and an attack moves other images' answers, too.",
+    r"probabilities": "the network returns probabilities in place of logits: the loss that attacks "
+    "climb takes their softmax once more, which flattens its gradients.",
+    r"zero-gradient-(.+)": "the loss gradient is exactly zero at {0} of the images, so gradient "
+    "attacks go nowhere there; the accuracy is not evidence of robustness.",
+    r"loss-not-higher": "the attack did not raise the mean loss: it did not work, or, where it "
+    "gives back the clean image unless it succeeds, it found next to nothing at this budget.",
+    r"unbroken-at-large-budget": "a gradient attack with at least 64/255 leaves many images right, "
+    "which points to masked gradients.",
+    r"accuracy-not-lower": "a gradient attack with at least 8/255 leaves as many images right as "
+    "there were before it, which points to masked or misleading gradients.",
+    r"budget-not-used-(.+)": "no pixel of the images that stayed right was moved by more than {0} "
+    "of the budget: the steps are too few or too short, and the attack could be stronger.",
+    r"8bit-(.+)-right": "rounding the adversarial images to 8 bits changes how many are right by "
+    "{0}: as files they would score differently.",
+    r"saturated-(.+)": "at {0} of the images float32 takes the true class's probability for 1, "
+    "where gradients vanish.",
+    r"not-monotone": "accuracy is higher than at a smaller budget of the same attack, whose images "
+    "were allowed here, too: the attack could be stronger.",
+    r"fgsm-beats-pgd": "one FGSM step did more than PGD at the same budget: PGD is too weak here.",
+    r"black-box-beats-white-box": "SPSA, which sees only logits, did more than the gradient "
+    "attack: its gradients mislead.",
+    r"noise-as-strong": "random noise of the same budget does as much as the attack.",
+    r"attack-in-(.+)": "the attack computed its passes in {0}, which makes it a little weaker; the "
+    "score is in fp32.",
+    r"mixed-versions": "processes with different versions of Python, of packages or of this suite "
+    "worked on the run (a note says which): its images were not all computed alike.",
+    r"mixed-machines": "unlike processors worked on the run (a note says which), and they round "
+    "differently.",
+    r"batch-halved": "memory ran out and batches were split: own attacks agree but for rounding, "
+    "library attacks drew other random numbers.",
+    r"(\w+)=(.+)": "the attack's constant {0} is {1} here, which is not the protocol's.",
+    r"files-missing-(.+)-of-(.+)": "{0} of the {1} images have no file in the corrupted folder; "
+    "the condition is incomplete and not scored.",
+    r"same-images-as-(.+)": "every image is the one of {0}, pixel for pixel: the files of one of "
+    "the two are not what their folder says.",
+    r"not-imagenet-c-enlarged-(.+)px": "the images are {0} pixels (shorter side) and were enlarged "
+    "before they were corrupted: not ImageNet-C, and not to be compared with its numbers.",
+    r"not-imagenet-c-(.+)-classes": "the corrupted images are of {0} classes, not ImageNet's "
+    "1000: not ImageNet-C, and not to be compared with its numbers.",
+    r"not-imagenet-c-(.+)px": "corrupted at {0} pixels, not at 224: not ImageNet-C, and not to be "
+    "compared with its numbers.",
+    r"(200)-way": "scored over the {0} classes of the test set that is named alone; the other "
+    "logits are left out.",
+    r"(1000)-way": "the same images scored over all {0} logits, which is not the number that "
+    "papers report for this data set.",
+    r"mapped-(.+)": "scored over all 1000 logits; answers are mapped to {0} classes by the data "
+    "set's own mapping.",
+    r"classes-of-(.+)": "the folder's 200 classes are exactly {0}'s, but it was not named so: this "
+    "is the score over 1000 logits, and its images may not be clean ones.",
+    r"variant-(.+)": "ImageNet-V2's variant {0}; papers mean matched-frequency.",
+    r"files-left-out": "some files of the data folder were left out; the manifest lists them.",
+}
+
+
+def explain_flag(flag: str) -> str:
+    """One sentence on what a flag means for the number beside it."""
+    for pattern, sentence in _EXPLANATIONS.items():
+        found = re.fullmatch(pattern, flag)
+        if found:
+            return sentence.format(*found.groups())
+    return "see the manifest (run.json)."
+
+
+def by_weight(flag: str) -> tuple[int, str]:
+    """A key to sort flags by: what makes a number worthless first, what is a mere remark last."""
+    for place, pattern in enumerate(_EXPLANATIONS):
+        if re.fullmatch(pattern, flag):
+            return place, flag
+    return len(_EXPLANATIONS), flag
+
+
+PROTOCOLS_OWN = "the protocol's constants"
+_CONSTANT = re.compile(r"\w+=.+|attack-in-.+")
+
+
+def constants_in(flags: str) -> str:
+    """``steps=5, random_start=False``, or in words that there are none.
+
+    Numbers of other constants or number formats are of another attack under the same name.
+    """
+    found = [flag for flag in flags.split(";") if _CONSTANT.fullmatch(flag)]
+    return ", ".join(found) or PROTOCOLS_OWN

@@ -1,0 +1,106 @@
+"""What a reader must know about some results, in sentences."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
+from robustbench_twicing.records.schema import Status
+
+from ..merging.runs import Runs
+from .flags import explain_flag
+
+MOST_NAMES = 6
+"""Conditions that one sentence names."""
+
+
+def notes(runs: Runs, table: pd.DataFrame) -> list[str]:
+    """Protocols, flags, notes of models and data, failures and skipped images, each said once.
+
+    Args:
+        runs: merged runs.
+        table: rows of their `results`; the index says which entries they are.
+    """
+    entries = [runs.entries[position] for position in table.index]
+    found = [
+        f"protocol {name}: {PROTOCOLS[name].meaning}"
+        for name in table["protocol"].unique()
+        if name != "pixel" or table["protocol"].nunique() > 1
+    ]
+    found += [note for entry in entries for note in entry.condition["notes"]]
+    found += [f"{flag}: {explain_flag(flag)}" for flag in sorted(common_flags(table))]
+    found += _marked(table)
+    for entry in entries:
+        label, dataset = entry.evaluation.label, entry.evaluation.dataset
+        found += [f"{label}: {note}" for note in entry.evaluation.record["notes"]]
+        found += [f"{entry.dataset}: {note}" for note in dataset["notes"]]
+        left_out = ", ".join(entry.manifest.left_out)
+        found += [f"left out of the suite by --without: {left_out}"] if left_out else []
+    return list(dict.fromkeys([*found, *_not_scored(runs, table), *runs.notes]))
+
+
+def flags_of(cell: str) -> set[str]:
+    """The flags of one row."""
+    return {flag for flag in cell.split(";") if flag}
+
+
+def common_flags(rows: pd.DataFrame) -> set[str]:
+    """Flags that every row has; they are said once and mark no row."""
+    each = [flags_of(cell) for cell in rows["flags"]]
+    return set.intersection(*each) if each else set()
+
+
+def _marked(table: pd.DataFrame) -> list[str]:
+    """The flags of some rows, each with the rows that have it."""
+    common = common_flags(table)
+    places: dict[str, list[tuple[str, str]]] = {}
+    several = table["protocol"].nunique() > 1
+    for row in table[["label", "condition", "protocol", "flags"]].to_dict("records"):
+        name = f"{row['condition']} {row['protocol']}" if several else row["condition"]
+        for flag in sorted(flags_of(row["flags"]) - common):
+            places.setdefault(flag, []).append((row["label"], name))
+    labels = list(dict.fromkeys(table["label"]))
+    return [f"! {flag} ({where(on, labels)}): {explain_flag(flag)}" for flag, on in places.items()]
+
+
+def where(places: Sequence[tuple[str, str]], labels: Sequence[str]) -> str:
+    """Which results are meant, in short: what is alike for all models is said once.
+
+    Args:
+        places: labels and conditions.
+        labels: of all models.
+    """
+    by_label = {label: [name for own, name in places if own == label] for label in labels}
+    first, *others = by_label.values()
+    if all(each == first for each in others):
+        return some(first) + (" of all models" if others else "")
+    return some([f"{label} {name}" for label, name in places])
+
+
+def some(names: Sequence[str]) -> str:
+    """All of a few names; of many the first ones, and how many more."""
+    rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + rest
+
+
+ABSENT = ((Status.ERROR, "failed and is"), (Status.MISSING, "lacks images and is"))
+
+
+def _not_scored(runs: Runs, table: pd.DataFrame) -> list[str]:
+    """Failures, missing files and skipped images; what failed alike is said once."""
+    records = runs.records
+    if len(table) < len(runs.entries):
+        records = records[records["entry"].isin(table.index)]
+    absent: dict[tuple[str, str], list[str]] = {}
+    for status, what in ABSENT:
+        rows = records[records["status"] == status]
+        rows = rows.drop_duplicates(["label", "dataset", "condition", "message"])
+        if status == Status.MISSING:
+            rows = rows.drop_duplicates(["label", "dataset", "condition"])
+        for row in rows.to_dict("records"):
+            key = (f"{row['label']}: ", f" {what} not scored: {row['message']}")
+            absent.setdefault(key, []).append(str(row["condition"]))
+    skipped = records[records["status"] == Status.SKIPPED]
+    return [
+        f"{label}{some(list(dict.fromkeys(names)))}{why}" for (label, why), names in absent.items()
+    ] + [f"skipped: {message}" for message in skipped["message"].unique()]

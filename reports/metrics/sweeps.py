@@ -1,0 +1,105 @@
+"""What a sweep of budgets says beyond its points: the area under it, and where images break."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from robustbench_twicing.conditions.condition import CLEAN
+from robustbench_twicing.records.schema import Status
+
+from ..merging.runs import Runs
+
+SWEEP = ["label", "dataset", "protocol", "attack"]
+"""What one sweep is of."""
+
+
+def budget_curves(table: pd.DataFrame) -> pd.DataFrame:
+    """The points of every sweep, with the clean images as its budget 0.
+
+    Args:
+        table: `results`, or some rows of them.
+
+    Returns:
+        ``label, dataset, protocol, attack, eps_255, entry`` (the position of the row in ``table``),
+        ``status`` and the accuracies, sorted by budget within a sweep. Where a sweep has a budget 0
+        of its own, the clean row is left out.
+    """
+    rows = table.assign(entry=np.arange(len(table)))
+    attacked = rows[rows["condition"].str.contains("@", regex=False)]
+    clean = rows[rows["attack"] == CLEAN]
+    sweeps = attacked[SWEEP].drop_duplicates()
+    own_zero = attacked.loc[attacked["eps_255"] == 0, SWEEP].drop_duplicates()
+    lacking = sweeps.merge(own_zero, how="left", on=SWEEP, indicator=True)
+    lacking = lacking.loc[lacking["_merge"] == "left_only", SWEEP]
+    zeros = lacking.merge(clean.drop(columns="attack"), on=SWEEP[:3], how="inner")
+    points = pd.concat([zeros, attacked], ignore_index=True)[
+        [*SWEEP, "eps_255", "entry", "status", "top1", "top5", "robust_top1"]
+    ]
+    order = {sweep: place for place, sweep in enumerate(sweeps.itertuples(index=False, name=None))}
+    keys = points[SWEEP].apply(tuple, axis=1).map(order) if len(points) else points["entry"]
+    return (
+        points.assign(place=keys)
+        .sort_values(["place", "eps_255"], kind="stable")
+        .drop(columns="place")
+        .reset_index(drop=True)
+    )
+
+
+def area_under_curve(budgets: Sequence[float], accuracies: Sequence[float]) -> float:
+    """Mean accuracy over a range of budgets: trapezoids, divided by the range.
+
+    Args:
+        budgets: ascending, any unit; the first is 0 where the clean images are the start.
+        accuracies: at those budgets, any unit.
+
+    Returns:
+        In the accuracies' unit; the accuracy itself for one budget; NaN where one is missing.
+
+    Raises:
+        ValueError: budgets that do not ascend, or other numbers of both.
+    """
+    x, y = np.asarray(budgets, float), np.asarray(accuracies, float)
+    if x.shape != y.shape or (np.diff(x) <= 0).any():
+        raise ValueError("budgets must ascend, with one accuracy each")
+    if len(x) < 2:
+        return float(y[0]) if len(x) else float("nan")
+    return float(np.trapezoid(y, x) / (x[-1] - x[0]))
+
+
+def breaking_budgets(runs: Runs, table: pd.DataFrame) -> pd.DataFrame:
+    """The smallest budget of a sweep under which each image is wrong.
+
+    An image that is wrong on clean pixels breaks at 0; one that is right at every budget of the
+    sweep never broke, which is infinity here, not the largest budget. Sweeps with a budget that
+    was not scored are left out: an image might have broken there.
+
+    Args:
+        runs: merged runs.
+        table: `results` of them.
+
+    Returns:
+        One row per sweep and image: ``label, dataset, protocol, attack, image, target`` and
+        ``breaking_eps_255``, in the protocol's own space.
+    """
+    found = list(_broken_by_sweep(runs, table))
+    if not found:
+        return pd.DataFrame(columns=[*SWEEP, "image", "target", "breaking_eps_255"])
+    return pd.concat(found, ignore_index=True)
+
+
+def _broken_by_sweep(runs: Runs, table: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    for sweep, points in budget_curves(table).groupby(SWEEP, sort=False):
+        if (points["status"] != "ok").any():
+            continue
+        rows = []
+        for entry, eps in zip(points["entry"], points["eps_255"], strict=True):
+            own = runs.of(int(entry))
+            own = own.loc[own["status"] == Status.OK, ["image", "target", "rank"]]
+            rows.append(own.assign(eps=np.where(own["rank"] != 0, eps, np.inf)))
+        grouped = pd.concat(rows).groupby("image", observed=True, sort=False)
+        broken = grouped.agg(target=("target", "first"), breaking_eps_255=("eps", "min"))
+        broken = broken.reset_index()
+        for place, (name, value) in enumerate(zip(SWEEP, sweep, strict=True)):
+            broken.insert(place, name, str(value))
+        yield broken

@@ -1,0 +1,107 @@
+"""When two numbers may be compared image by image, and the reason where they may not."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from robustbench_twicing.records.manifest import Difference, first_difference
+from robustbench_twicing.records.schema import Status
+
+from ..merging.identity import condition_identity, data_identity
+from ..merging.runs import Entry, Runs
+from .paired import Rights
+
+METRICS = {"top1": 1, "top5": 5}
+"""Metrics that are right or wrong per image, and the rank below which an image is right."""
+IMAGES = ("crop", "resize", "interpolation")
+"""What of the preprocessing makes the pixels that are attacked; mean and std are the network's."""
+
+
+class Matched(NamedTuple):
+    """Records of two entries on the same images, row by row.
+
+    Attributes:
+        first: of the one entry, scored images only.
+        second: of the other.
+    """
+
+    first: pd.DataFrame
+    second: pd.DataFrame
+
+    def rights(self, metric: str = "top1") -> tuple[Rights, Rights]:
+        """Whether each image is right, for both."""
+        below = METRICS[metric]
+        first, second = (each["rank"].to_numpy() < below for each in self)
+        return first, second
+
+
+class Unlike(Exception):
+    """Why two entries cannot be compared, in words; `args[0]`."""
+
+
+def match(runs: Runs, first: int, second: int, *, intersect: bool = False) -> Matched:
+    """The scored records of two entries, paired by image.
+
+    Args:
+        runs: merged runs.
+        first: position of the one entry.
+        second: position of the other.
+        intersect: pair the images that both have, where they do not have the same.
+
+    Raises:
+        Unlike: other images, data, sources, constants, precision or seeds.
+    """
+    one, other = runs.entries[first], runs.entries[second]
+    _check_conditions(one, other)
+    if not intersect:
+        _check_data(one, other)
+    matched = Matched(*(_scored(runs.of(entry)) for entry in (first, second)))
+    one_codes, other_codes = (each["image"].cat.codes.to_numpy() for each in matched)
+    if not np.array_equal(one_codes, other_codes):
+        if not intersect:
+            raise Unlike("they were scored on other images, since some could not be read")
+        _, *positions = np.intersect1d(one_codes, other_codes, return_indices=True)
+        order = np.argsort(positions[0])  # as in the data set, not as the ids were read
+        matched = Matched(
+            *(each.iloc[at[order]] for each, at in zip(matched, positions, strict=True))
+        )
+        if matched.first.empty:
+            raise Unlike("they have no image in common")
+    _check_same_images(one, other, matched)
+    return matched
+
+
+def _scored(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows[rows["status"] == Status.OK]
+
+
+def _check_conditions(one: Entry, other: Entry) -> None:
+    found = first_difference(condition_identity(one), condition_identity(other))
+    if found:
+        raise Unlike(_differ(found))
+
+
+def _check_data(one: Entry, other: Entry) -> None:
+    found = first_difference(data_identity(one.evaluation), data_identity(other.evaluation))
+    if found:
+        raise Unlike(f"the data sets differ: {_differ(found)}")
+
+
+def _differ(found: Difference) -> str:
+    return f"{found.path} is {found.old} for the one and {found.new} for the other"
+
+
+def _check_same_images(one: Entry, other: Entry, matched: Matched) -> None:
+    """The same ids must be the same images: labels, and pixels where both crop alike."""
+    names = ["target"]
+    views = [each.evaluation.preprocessing for each in (one, other)]
+    if all(views[0][name] == views[1][name] for name in IMAGES):
+        names.append("pixels_sha256")
+    for name in names:
+        first, second = (each[name].to_numpy() for each in matched)
+        unlike = np.flatnonzero(first != second)
+        if len(unlike):
+            image = matched.first["image"].iloc[int(unlike[0])]
+            what = "another label" if name == "target" else "other pixels"
+            raise Unlike(f"image {image} has {what} there ({len(unlike)} such images)")

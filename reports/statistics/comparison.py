@@ -1,0 +1,250 @@
+"""All models against one of them, image by image: how large the difference is, and if it is chance.
+
+`compare` gives rows for each label and condition, and the images that only one of two has right.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from robustbench_twicing.errors import UserError
+
+from ..merging.runs import Entry, Runs
+from ..text.csv_text import save_csv
+from .comparable import Matched, Unlike, match
+from .paired import SIGNIFICANT, count_pair, difference_interval, holm, mcnemar
+
+ROWS = (
+    *("dataset", "protocol", "condition", "baseline", "label", "n_images", "images"),
+    *("baseline_top1", "top1", "difference", "low", "high"),
+    *("n_only_baseline", "n_only_label", "p", "p_holm", "significant", "seed"),
+    *("baseline_flags", "flags"),
+)
+CHANGED = (
+    *("dataset", "protocol", "condition", "baseline", "label", "image", "target"),
+    *("baseline_prediction", "prediction", "change"),
+)
+ALL_IMAGES = "all"
+Place = tuple[str, str, str]
+"""Data set (as the run calls it), protocol and condition."""
+
+
+class Comparison(NamedTuple):
+    """Labels against a baseline.
+
+    Attributes:
+        baseline: its label.
+        rows: columns `ROWS`; accuracies in percent, difference (label minus baseline) and its 95 %
+            bootstrap interval in percentage points, exact p values of McNemar, corrected by Holm
+            over all rows. ``images`` is `ALL_IMAGES`, or says of how many these are the common
+            ones. ``flags`` and ``baseline_flags`` are those of both results.
+        changed: columns `CHANGED`; ``change`` is ``won`` where only the label is right, ``lost``
+            where only the baseline is.
+        notes: what was not compared, and why; and what must be known of the runs.
+    """
+
+    baseline: str
+    rows: pd.DataFrame
+    changed: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+def compare(
+    runs: Runs,
+    table: pd.DataFrame,
+    *,
+    baseline: str | None = None,
+    intersect: bool = False,
+    seed: int = 0,
+) -> Comparison:
+    """Compare every label with the baseline under every condition that both have.
+
+    Args:
+        runs: merged runs.
+        table: their `results`.
+        baseline: a label; the first unless given.
+        intersect: compare the images that both have, where they have others.
+        seed: of the bootstrap.
+
+    Raises:
+        UserError: an unknown baseline, nothing to compare, or numbers that cannot be compared; the
+            message says why.
+    """
+    labels = list(dict.fromkeys(entry.evaluation.label for entry in runs.entries))
+    check_baseline(labels, baseline)
+    if len(labels) < 2:
+        raise UserError(f"one label, {', '.join(labels) or 'none'}, has nothing to compare with")
+    first = baseline or labels[0]
+    work = _Comparing(runs, table, first, intersect, seed)
+    for label in labels:
+        if label != first:
+            work.compare(label)
+    return work.finish()
+
+
+def compare_if_possible(
+    runs: Runs, table: pd.DataFrame, *, baseline: str | None = None
+) -> Comparison | str:
+    """As `compare`; where nothing can be compared, the reason.
+
+    Raises:
+        UserError: an unknown baseline.
+    """
+    check_baseline([entry.evaluation.label for entry in runs.entries], baseline)
+    try:
+        return compare(runs, table, baseline=baseline)
+    except UserError as reason:
+        return str(reason)
+
+
+def save_comparison(comparison: Comparison, folder: Path) -> list[Path]:
+    """Write comparison.csv and changed.csv into a folder and return their paths."""
+    frames = {"comparison.csv": comparison.rows, "changed.csv": comparison.changed}
+    return [save_csv(frame, folder / name) for name, frame in frames.items()]
+
+
+def check_baseline(labels: Sequence[str], baseline: str | None) -> None:
+    """Refuse a baseline that is not among the labels; None is the first of them.
+
+    Raises:
+        UserError: naming the labels.
+    """
+    if baseline is not None and baseline not in labels:
+        known = ", ".join(dict.fromkeys(labels))
+        raise UserError(f"--baseline {baseline!r} is not among the labels: {known}")
+
+
+class _Comparing:
+    """Rows so far."""
+
+    def __init__(
+        self, runs: Runs, table: pd.DataFrame, baseline: str, intersect: bool, seed: int
+    ) -> None:
+        self.runs, self.baseline = runs, baseline
+        self.statuses, self.flags = list(table["status"]), list(table["flags"])
+        self.intersect, self.seed = intersect, seed
+        self.rows: list[dict[str, Any]] = []
+        self.changed: list[pd.DataFrame] = []
+        self.notes: list[str] = []
+        self.places: dict[str, dict[Place, int]] = {}
+        for position, entry in enumerate(runs.entries):
+            self.places.setdefault(entry.evaluation.label, {})[_place(entry)] = position
+
+    def compare(self, label: str) -> None:
+        """Compare one label under all conditions."""
+        own, base = self.places[label], self.places[self.baseline]
+        for place, first in base.items():
+            if place in own and self._is_scored(place, label, first, own[place]):
+                self._add(place, label, first, own[place])
+        self.notes += _absent(label, own, self.baseline, base)
+
+    def finish(self) -> Comparison:
+        """Correct the p values over all rows."""
+        if not self.rows:
+            why = "; ".join(self.notes)
+            raise UserError(f"nothing can be compared with {self.baseline}: {why}")
+        rows = pd.DataFrame(self.rows)
+        rows["p_holm"] = holm(list(rows["p"]))
+        rows["significant"] = rows["p_holm"] < SIGNIFICANT
+        changed = pd.concat(self.changed, ignore_index=True)
+        notes = tuple(dict.fromkeys([*self.notes, *self.runs.notes]))
+        return Comparison(self.baseline, rows[list(ROWS)], changed[list(CHANGED)], notes)
+
+    def _is_scored(self, place: Place, label: str, first: int, second: int) -> bool:
+        for name, position in ((self.baseline, first), (label, second)):
+            status = self.statuses[position]
+            if status == "error" or (status == "incomplete" and not self.intersect):
+                what = "failed" if status == "error" else "is incomplete"
+                hint = "" if status == "error" else "; --intersect compares what is there"
+                self.notes.append(f"{name}: {place[-1]} {what} and is not compared{hint}")
+                return False
+        return True
+
+    def _add(self, place: Place, label: str, first: int, second: int) -> None:
+        matched = self._match(place, label, first, second)
+        pair = count_pair(*matched.rights())
+        entry = self.runs.entries[second]
+        low, high = difference_interval(pair, seed=self.seed)
+        about = {
+            **dict(zip(ROWS[:3], place, strict=True)),
+            "baseline": self.baseline,
+            "label": label,
+        }
+        self.rows.append(
+            {
+                **about,
+                "n_images": pair.images,
+                "images": self._which(pair.images, first, second),
+                "baseline_top1": 100 * (pair.both + pair.only_first) / pair.images,
+                "top1": 100 * (pair.both + pair.only_second) / pair.images,
+                "difference": 100 * pair.difference,
+                "low": 100 * low,
+                "high": 100 * high,
+                "n_only_baseline": pair.only_first,
+                "n_only_label": pair.only_second,
+                "p": mcnemar(pair),
+                "seed": entry.manifest.seed,
+                "baseline_flags": self.flags[first],
+                "flags": self.flags[second],
+            }
+        )
+        self.changed.append(_changed(matched, about))
+
+    def _match(self, place: Place, label: str, first: int, second: int) -> Matched:
+        try:
+            return match(self.runs, first, second, intersect=self.intersect)
+        except Unlike as reason:
+            hint = "" if self.intersect else _hint(str(reason))
+            raise UserError(
+                f"{label} cannot be compared with {self.baseline} under {place[-1]}: {reason}{hint}"
+            ) from reason
+
+    def _which(self, images: int, first: int, second: int) -> str:
+        totals = [self.runs.entries[each].n_expected for each in (first, second)]
+        if totals == [images, images]:
+            return ALL_IMAGES
+        if not self.intersect:
+            return f"{images} of {totals[0]}, the rest unreadable"
+        return f"{images} common of {totals[0]} and {totals[1]}"
+
+
+def _place(entry: Entry) -> Place:
+    """Under the data set's own name: other images under it are a reason, not another place."""
+    condition = entry.condition
+    return entry.evaluation.dataset["name"], condition["protocol"], condition["id"]
+
+
+def _absent(
+    label: str, own: dict[Place, int], baseline: str, base: dict[Place, int]
+) -> Iterator[str]:
+    for name, has, other in ((label, own, base), (baseline, base, own)):
+        places: dict[tuple[str, str], list[str]] = {}
+        for dataset, protocol, condition in other:
+            if (dataset, protocol, condition) not in has:
+                places.setdefault((dataset, protocol), []).append(condition)
+        for (dataset, protocol), conditions in places.items():
+            yield f"{name} has no {', '.join(conditions)} on {dataset} under protocol {protocol}"
+
+
+def _hint(reason: str) -> str:
+    on_images = "data sets differ" in reason or "could not be read" in reason
+    return "; --intersect compares the images that both have" if on_images else ""
+
+
+def _changed(matched: Matched, about: dict[str, str]) -> pd.DataFrame:
+    """Images that only one of the two has right."""
+    first, second = matched.rights()
+    at = np.flatnonzero(first != second)
+    found = pd.DataFrame(
+        {
+            "image": matched.first["image"].iloc[at].astype(str).to_numpy(),
+            "target": matched.first["target"].iloc[at].to_numpy(np.int64),
+            "baseline_prediction": matched.first["prediction"].iloc[at].to_numpy(np.int64),
+            "prediction": matched.second["prediction"].iloc[at].to_numpy(np.int64),
+            "change": np.where(second[at], "won", "lost"),
+        }
+    )
+    return found.assign(**about)

@@ -1,0 +1,163 @@
+"""How wide the columns of a table are on a terminal, and into which pieces it is cut to fit."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from pandas.api.types import is_numeric_dtype
+from rich.cells import cell_len
+
+from robustbench_twicing.files.printable import unbroken
+
+from ...text.wrapping import longest_piece
+from ..sheet import Sheet
+
+PADDING = 3
+"""A border and a space on each side of a column's text."""
+LEAST_NAME = 12
+"""Cells to which names may always be folded."""
+LEAST_LETTERS = 2
+"""Cells below which nothing is folded, not even on the narrowest terminal."""
+WIDEST_WORD = 28
+"""Cells beyond which even a word may be broken."""
+
+
+class Slot(NamedTuple):
+    """A column before it has a width.
+
+    Attributes:
+        head: its name; lines.
+        texts: of its cells, on one line each.
+        is_name: names and words, which may be folded and stand left; numbers never are.
+        least_name: cells to which names may be folded.
+    """
+
+    head: str
+    texts: Sequence[str]
+    is_name: bool = False
+    least_name: int = LEAST_NAME
+
+    @property
+    def natural(self) -> int:
+        """Cells with which nothing is folded."""
+        return max(map(cell_len, [*self.head.splitlines(), *self.texts, " "]))
+
+    @property
+    def least(self) -> int:
+        """Cells that it needs: numbers whole, words whole if they are not too long."""
+        words = max(map(longest_piece, self.head.splitlines()), default=1)
+        if not self.is_name:
+            return max(min(words, LEAST_NAME), *map(cell_len, [*self.texts, " "]))
+        words = max([words, *map(longest_piece, self.texts)])
+        return min(self.natural, max(self.least_name, min(words, WIDEST_WORD)))
+
+
+class Piece(NamedTuple):
+    """A table that fits.
+
+    Attributes:
+        columns: positions of those that it shows.
+        stub: widths of the columns that name the rows, in cells.
+        widths: of ``columns``.
+    """
+
+    columns: list[int]
+    stub: list[int]
+    widths: list[int]
+
+
+def slots_of(sheet: Sheet, *, least_name: int = LEAST_NAME) -> tuple[list[Slot], list[Slot]]:
+    """The columns that name a table's rows, and the others."""
+    names = [
+        Slot(unbroken(name), [unbroken(row[level]) for row in sheet.row_names], True, least_name)
+        for level, name in enumerate(sheet.stub)
+    ]
+    return names, [_slot(sheet, column) for column in range(len(sheet.columns))]
+
+
+def _slot(sheet: Sheet, column: int) -> Slot:
+    found = sheet.columns[column]
+    head = "\n".join(unbroken(part) for part in (found.head, found.name) if part)
+    texts = [unbroken(sheet.cell(row, column)) for row in range(len(sheet.frame))]
+    is_name = found.digits is None and not is_numeric_dtype(sheet.frame.iloc[:, column])
+    return Slot(head, texts, is_name=is_name)
+
+
+def arrange(
+    stub: Sequence[Slot], columns: Sequence[Slot], width: float, *, padding: float = PADDING
+) -> list[Piece]:
+    """Cut a table into as few pieces as possible, and fold names as little as possible.
+
+    Args:
+        stub: the columns that name the rows; every piece has them.
+        columns: the others, at least one of which is in every piece.
+        width: of the terminal or page, in cells.
+        padding: what stands beside the text of a column, in cells.
+    """
+    return _Arranging(stub, columns, width, padding).pieces()
+
+
+class _Arranging(NamedTuple):
+    """See `arrange`."""
+
+    stub: Sequence[Slot]
+    columns: Sequence[Slot]
+    width: float
+    padding: float
+
+    def pieces(self) -> list[Piece]:
+        widest = max((slot.least for slot in self.columns), default=0) + self.padding
+        least = self.narrowed([slot.least for slot in self.stub], self.width - widest)
+        fewest = len(self.cut(least))
+        spare = sum(slot.natural for slot in self.stub) - sum(least)
+        spare = min(spare, int(self.room(least) - widest))
+        while spare > 0 and len(self.cut(_widened(self.stub, least, spare))) > fewest:
+            spare -= 1
+        names = _widened(self.stub, least, spare)
+        return [self.piece(part, names) for part in self.cut(names)]
+
+    def needed(self, widths: Sequence[int]) -> float:
+        """Cells with borders; the last border of the table is the one too many."""
+        return sum(widths) + self.padding * len(widths) + 1
+
+    def room(self, widths: Sequence[int]) -> float:
+        return self.width - self.needed(widths)
+
+    def narrowed(self, widths: list[int], room: float) -> list[int]:
+        """Names folded further where there is no room even for one column beside them."""
+        found = list(widths)
+        while self.needed(found) > room and max(found) > LEAST_LETTERS:
+            found[found.index(max(found))] -= 1
+        return found
+
+    def cut(self, names: Sequence[int]) -> list[list[int]]:
+        """Columns that fit beside names of these widths."""
+        parts: list[list[int]] = [[]]
+        left = self.room(names)
+        for position, slot in enumerate(self.columns):
+            need = slot.least + self.padding
+            if parts[-1] and left < need:
+                parts.append([])
+                left = self.room(names)
+            parts[-1].append(position)
+            left -= need
+        return parts
+
+    def piece(self, part: list[int], names: list[int]) -> Piece:
+        """What room is left goes to names first, then to words and heads."""
+        own = [self.columns[position] for position in part]
+        least = [slot.least for slot in own]
+        wider = _widened(self.stub, names, int(self.room([*names, *least])))
+        return Piece(part, wider, _widened(own, least, int(self.room([*wider, *least]))))
+
+
+def _widened(slots: Sequence[Slot], widths: Sequence[int], room: int) -> list[int]:
+    """Widths with the room shared out evenly, to no slot more than it has use for."""
+    found = list(widths)
+    while room > 0:
+        narrow = [at for at, slot in enumerate(slots) if found[at] < slot.natural]
+        if not narrow:
+            break
+        for at in narrow[:room]:
+            found[at] += 1
+            room -= 1
+    return found

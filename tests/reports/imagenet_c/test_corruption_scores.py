@@ -1,0 +1,347 @@
+"""From a table of results to CE, mCE and their relatives, each named, none over a part."""
+
+import csv
+import importlib.util
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from reports import corruption_scores, read_normaliser, save_corruption_scores
+from reports.corruption_console import print_corruptions
+from reports.imagenet_c.corruption_error import Baseline, alexnet
+from reports.imagenet_c.corruption_scores import kind_of
+from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, cells
+from robustbench_twicing.errors import UserError
+
+Errors = Mapping[tuple[str, int], float]
+ALEXNET = alexnet()
+UNIT = "AlexNet (torchvision)"
+
+
+def table(
+    errors: Errors,
+    *,
+    clean: float | None = 0.2,
+    status: Mapping[tuple[str, int], str] | None = None,
+    **changed: Any,
+) -> pd.DataFrame:
+    """A table of results with these errors; cells with another status have no accuracy."""
+    about = {"label": "a", "dataset": "val", "protocol": "pixel", "flags": "", "n_images": 50}
+    rows = []
+    if clean is not None:
+        rows.append(
+            {"condition": "clean", "attack": "clean", "source": "files", "top1": 100 * (1 - clean)}
+        )
+    for (name, severity), error in errors.items():
+        found = (status or {}).get((name, severity), "ok")
+        rows.append(
+            {
+                "condition": f"imagenet-c/{name}/{severity}",
+                "attack": "imagenet-c",
+                "source": "official",
+                "top1": 100 * (1 - error) if found == "ok" else None,
+                "status": found,
+            }
+        )
+    frame = pd.DataFrame([{**about, "status": "ok", **row} for row in rows])
+    corrupted = frame["attack"] == "imagenet-c"
+    for name, value in changed.items():
+        frame.loc[corrupted | (name not in ("source", "flags")), name] = value
+    return frame
+
+
+def flat(error: float, names: tuple[str, ...] = (*MAIN, *EXTRA)) -> dict[tuple[str, int], float]:
+    return dict.fromkeys(cells(names), error)
+
+
+def numbers(scores: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """The rows by name: ``CE fog``, ``mCE``."""
+    rows: Any = scores.to_dict("records")
+    return {f"{row['number']} {row['corruption']}".strip(): row for row in rows}
+
+
+def test_every_number_has_its_own_name_and_value() -> None:
+    errors = {**flat(0.6), **flat(0.3, EXTRA)}
+    found = numbers(corruption_scores(table(errors)))
+    assert len(found) == 2 * 19 + 5
+    assert {row["status"] for row in found.values()} == {"ok"}
+    fog = sum(ALEXNET.errors["fog", severity] for severity in range(1, 6))
+    assert found["CE fog"]["percent"] == pytest.approx(100 * 3.0 / fog)
+    assert found["mean error fog"]["percent"] == pytest.approx(60)
+    assert found["mean error saturate"]["percent"] == pytest.approx(30)
+    assert found["mean corruption error"]["percent"] == pytest.approx(60)
+    assert found["mean corruption accuracy"]["percent"] == pytest.approx(40)
+    ces = [found[f"CE {name}"]["percent"] for name in MAIN]
+    assert found["mCE"]["percent"] == pytest.approx(sum(ces) / 15)
+    extra = [found[f"CE {name}"]["percent"] for name in EXTRA]
+    assert found["mean CE of the 4 extra corruptions"]["percent"] == pytest.approx(sum(extra) / 4)
+    assert ALEXNET.clean_error is not None
+    lost = [
+        5 * 0.4 / sum(ALEXNET.errors[name, s] - ALEXNET.clean_error for s in range(1, 6))
+        for name in MAIN
+    ]
+    assert found["relative mCE"]["percent"] == pytest.approx(100 * sum(lost) / 15)
+    named = {name for name, row in found.items() if row["normaliser"] == UNIT}
+    assert named == {
+        *(f"CE {name}" for name in (*MAIN, *EXTRA)),
+        "mCE",
+        "relative mCE",
+        "mean CE of the 4 extra corruptions",
+    }
+
+
+@pytest.mark.parametrize("status", ["error", "incomplete"])
+def test_one_cell_that_is_not_scored_leaves_no_mean(status: str) -> None:
+    found = numbers(corruption_scores(table(flat(0.5), status={("frost", 3): status})))
+    without = {
+        *("mCE", "relative mCE", "mean corruption error", "mean corruption accuracy"),
+        *("CE frost", "mean error frost"),
+    }
+    for name, row in found.items():
+        assert (row["status"] == "incomplete") == (name in without), name
+        assert pd.isna(row["percent"]) == (name in without), name
+        assert row["missing"] == ("frost/3" if name in without else "")
+
+
+def test_what_was_never_asked_for_is_missing_too() -> None:
+    found = numbers(corruption_scores(table(flat(0.5, ("fog", "saturate")), clean=None)))
+    assert list(found) == [
+        *("mean error fog", "CE fog", "mean error saturate", "CE saturate"),
+        *("mCE", "relative mCE", "mean CE of the 4 extra corruptions"),
+        *("mean corruption error", "mean corruption accuracy"),
+    ]
+    assert found["CE fog"]["status"] == "ok"
+    assert found["mCE"]["status"] == "incomplete"
+    assert found["mCE"]["missing"].count("/1-5") == 14
+    assert "fog" not in found["mCE"]["missing"]
+    assert found["mean CE of the 4 extra corruptions"]["missing"] == (
+        "speckle_noise/1-5; gaussian_blur/1-5; spatter/1-5"
+    )
+    only_extra = numbers(corruption_scores(table(flat(0.5, EXTRA))))
+    assert "mCE" not in only_extra
+    assert only_extra["mean CE of the 4 extra corruptions"]["status"] == "ok"
+
+
+def test_relative_mce_needs_the_clean_images() -> None:
+    found = numbers(corruption_scores(table(flat(0.5, MAIN), clean=None)))
+    assert found["mCE"]["status"] == "ok"
+    assert (found["relative mCE"]["status"], found["relative mCE"]["missing"]) == (
+        "incomplete",
+        "clean",
+    )
+
+
+def test_labels_and_sources_are_kept_apart() -> None:
+    both = pd.concat(
+        [
+            table(flat(0.5, MAIN)),
+            table(flat(0.25, MAIN), clean=None, source="generated-jpeg85"),
+            table(flat(0.5, MAIN), clean=0.5, label="b"),
+        ],
+        ignore_index=True,
+    )
+    scores = corruption_scores(both)
+    mce = scores[scores["number"] == "mCE"]
+    assert mce[["label", "source"]].to_numpy().tolist() == [
+        ["a", "official"],
+        ["a", "generated-jpeg85"],
+        ["b", "official"],
+    ]
+    one, half, other = mce["percent"]
+    assert half == pytest.approx(one / 2)
+    assert other == one
+    relative = scores[scores["number"] == "relative mCE"]["percent"].tolist()
+    assert relative[2] == 0
+
+
+def test_a_cell_that_stands_twice_is_refused() -> None:
+    twice = pd.concat([table({("fog", 3): 0.5}), table({("fog", 3): 0.4})], ignore_index=True)
+    with pytest.raises(UserError, match="a: imagenet-c/fog/3 stands in two rows"):
+        corruption_scores(twice)
+
+
+def test_another_image_size_has_no_mce() -> None:
+    small = table(flat(0.5), flags="limit-5-of-9;not-imagenet-c-32px")
+    found = numbers(corruption_scores(small))
+    assert found["mCE"]["status"] == found["CE fog"]["status"] == "not-comparable"
+    assert pd.isna(found["mCE"]["percent"])
+    assert found["mCE"]["missing"] == (
+        "the normaliser's images are of ImageNet's classes at 224 pixels, these of ImageNet's "
+        "classes at 32 pixels"
+    )
+    assert found["mean corruption error"]["percent"] == pytest.approx(50)
+    own = Baseline("own", flat(0.25), 0.1, kind="ImageNet's classes at 32 pixels")
+    found = numbers(corruption_scores(small, baseline=own))
+    assert found["mCE"]["percent"] == pytest.approx(200)
+    assert found["mCE"]["normaliser"] == "own"
+
+
+def test_enlarged_images_have_no_mce_but_in_units_of_their_like() -> None:
+    small = table(flat(0.5), flags="not-imagenet-c-enlarged-28px")
+    found = numbers(corruption_scores(small))
+    assert found["mCE"]["status"] == found["CE fog"]["status"] == "not-comparable"
+    kind = "ImageNet's classes at 224 pixels, enlarged from 28"
+    assert found["mCE"]["missing"].endswith(f", these of {kind}")
+    like = Baseline("own", flat(0.25), None, kind=kind)
+    assert numbers(corruption_scores(small, baseline=like))["mCE"]["percent"] == pytest.approx(200)
+    both = table(flat(0.5), flags="not-imagenet-c-32px;not-imagenet-c-enlarged-28px")
+    assert kind_of(both) == "ImageNet's classes at 32 pixels, enlarged from 28"
+
+
+def test_images_of_other_classes_have_no_mce_but_in_a_unit_of_ones_own(tmp_path: Path) -> None:
+    own = table(flat(0.5), flags="limit-5-of-9;not-imagenet-c-10-classes")
+    assert kind_of(own) == "10 classes at 224 pixels"
+    found = numbers(corruption_scores(own))
+    for name in ("mCE", "relative mCE", "CE fog", "mean CE of the 4 extra corruptions"):
+        assert found[name]["status"] == "not-comparable", name
+        assert pd.isna(found[name]["percent"]), name
+        assert found[name]["missing"].endswith(", these of 10 classes at 224 pixels"), name
+    assert found["mean corruption error"]["percent"] == pytest.approx(50)
+    unit = read_normaliser(str(write_csv(tmp_path / "unit.csv", flat(0.25))))
+    assert numbers(corruption_scores(own, baseline=unit))["mCE"]["percent"] == pytest.approx(200)
+
+
+def test_a_normaliser_that_lacks_cells_is_named() -> None:
+    lacking = {cell: each for cell, each in flat(0.5, MAIN).items() if cell != ("snow", 2)}
+    found = numbers(corruption_scores(table(flat(0.5)), baseline=Baseline("own", lacking, None)))
+    assert found["mCE"]["missing"] == "in the normaliser: snow/2"
+    assert found["CE snow"]["status"] == "incomplete"
+    assert found["CE fog"]["percent"] == pytest.approx(100)
+    assert found["relative mCE"]["missing"].startswith("clean of the normaliser")
+    assert found["mean CE of the 4 extra corruptions"]["missing"].startswith("in the normaliser: ")
+    assert found["mean corruption error"]["status"] == "ok"
+
+
+def test_the_fewest_images_of_any_cell_are_named() -> None:
+    results = table(flat(0.5, MAIN))
+    results.loc[5, "n_images"] = 49
+    assert set(corruption_scores(results)["n_images"]) == {49}
+
+
+def test_without_corruptions_there_is_nothing() -> None:
+    scores = corruption_scores(table({}))
+    assert scores.empty
+    assert scores.columns.tolist()[:5] == ["label", "dataset", "protocol", "source", "number"]
+
+
+def test_the_file_holds_the_same_numbers(tmp_path: Path) -> None:
+    scores = corruption_scores(table(flat(0.5), status={("frost", 3): "error"}))
+    path = save_corruption_scores(scores, tmp_path)
+    assert path.name == "corruption_scores.csv"
+    found = pd.read_csv(path, keep_default_na=False, na_values={"percent": ""})
+    pd.testing.assert_frame_equal(found, scores, check_exact=True, check_dtype=False)
+
+
+def shown(results: pd.DataFrame, **options: Any) -> str:
+    console = Console(width=200, file=io.StringIO(), record=True)
+    print_corruptions(results, corruption_scores(results, **options), console)
+    return console.export_text()
+
+
+def test_the_terminal_shows_each_corruption_and_each_number_by_name() -> None:
+    errors = {**flat(0.6), ("fog", 4): 0.75}
+    results = table(errors, status={("snow", 1): "error", ("saturate", 5): "incomplete"})
+    text = shown(results, baseline=Baseline("own", flat(0.5), 0.1))
+    assert "a on val, 50 images, official, protocol pixel: top-1 error %" in text
+    rows = {line.split()[1]: line.split() for line in text.splitlines() if line.startswith("│")}
+    assert list(rows) == [*MAIN, *EXTRA]
+    fog = [cell for cell in rows["fog"] if cell != "│"]
+    assert fog == ["fog", "60.0", "60.0", "60.0", "75.0", "60.0", "63.0", "126.0"]
+    assert [cell for cell in rows["snow"] if cell != "│"] == ["snow", "error", *["60.0"] * 4]
+    assert "part" in rows["saturate"]
+    assert (
+        "mCE, relative mCE, mean corruption error, mean corruption accuracy: incomplete, no value "
+        "(official); missing: snow/1" in text
+    )
+    assert (
+        "mean CE of the 4 extra corruptions: incomplete, no value (official); missing: saturate/5"
+        in text
+    )
+    text = shown(table(flat(0.6), source="generated-memory"))
+    assert "mCE: " in text
+    assert f"% (generated-memory, unit {UNIT} on the 50,000 official images)" in text
+    assert "mean corruption accuracy: 40.00 % (generated-memory, no unit: not mCE)" in text
+
+
+@pytest.mark.parametrize("status", ["error", "incomplete"])
+def test_a_run_whose_every_corruption_failed_is_shown(status: str) -> None:
+    errors = {("fog", 3): 0.5, ("snow", 3): 0.5}
+    text = shown(table(errors, status=dict.fromkeys(errors, status)))
+    assert "fog" in text
+    assert "mCE" in text
+    assert "50.0" not in text
+
+
+def test_many_missing_corruptions_are_counted() -> None:
+    text = shown(table(flat(0.6, ("fog",))))
+    assert "missing: gaussian_noise/1-5; shot_noise/1-5; impulse_noise/1-5; " in text
+    assert "defocus_blur/1-5 and 10 more" in text
+
+
+def write_csv(path: Path, errors: Errors, clean: float | None = None) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["corruption", "severity", "error"])
+        writer.writerows([name, severity, error] for (name, severity), error in errors.items())
+        if clean is not None:
+            writer.writerow(["clean", 0, clean])
+    return path
+
+
+def test_case_h15_with_its_own_normaliser(shared: Path, tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("build_cases", shared / "cases/build_cases.py")
+    assert spec is not None
+    assert spec.loader is not None
+    cases = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(cases)
+    cases.h15(tmp_path)
+    ((folder, meta),) = cases.MADE
+
+    def read(name: str) -> dict[tuple[str, int], float]:
+        with (folder / f"{name}_error.csv").open() as file:
+            rows = list(csv.DictReader(file))
+        return {(row["corruption"], int(row["severity"])): float(row["error"]) for row in rows}
+
+    clean = json.loads((folder / "clean_error.json").read_text())
+    unit = write_csv(tmp_path / "unit.csv", read("baseline"), clean["baseline"])
+    results = table(read("model"), clean=clean["model"])
+    baseline = read_normaliser(str(unit))
+    found = numbers(corruption_scores(results, baseline=baseline))
+    for name, key in {
+        "mCE": "mCE_percent",
+        "relative mCE": "relative_mCE_percent",
+        "mean corruption error": "mean_corruption_error_percent",
+    }.items():
+        assert found[name]["percent"] == pytest.approx(meta["expect"][key], abs=1e-4), name
+    assert found["mCE"]["normaliser"] == found["relative mCE"]["normaliser"] == "unit.csv"
+    for wrong in meta["wrong"].values():
+        assert found["mCE"]["percent"] != pytest.approx(wrong, abs=0.01)
+    without_clean = read_normaliser(str(folder / "baseline_error.csv"))
+    found = numbers(corruption_scores(results, baseline=without_clean))
+    assert found["mCE"]["percent"] == pytest.approx(meta["expect"]["mCE_percent"], abs=1e-4)
+    assert found["relative mCE"]["missing"] == "clean of the normaliser"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("corruption,severity\nfog,1\n", "is not a CSV file with the columns corruption, severity"),
+        ("corruption,severity,error\nfog,1\n", "is not a CSV file with the columns"),
+        ("corruption,severity,error\nfog,one,0.5\n", "ValueError: invalid literal"),
+        ("corruption,severity,error\nfog,1,50\n", "errors are fractions from 0 to 1, not percent"),
+        ("corruption,severity,error\nfog,1,nan\n", "errors are fractions from 0 to 1"),
+        ("corruption,severity,error\nclean,0,0.5\n", "holds no error"),
+        ("corruption,severity,error\n", "holds no error"),
+    ],
+)
+def test_a_file_that_is_no_normaliser_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "unit.csv"
+    path.write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_normaliser(str(path))

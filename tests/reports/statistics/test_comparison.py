@@ -1,0 +1,281 @@
+"""Models against a baseline on the same images: counts by hand, and refusals with their reasons."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from reports import merge, results
+from reports.statistics.comparison import CHANGED, ROWS, Comparison, compare, save_comparison
+from reports.statistics.paired import Pair, difference_interval, holm, mcnemar
+from reports.tables.comparing import comparison_notes, comparison_tables, tables_by_model
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.records.run_folder import RunFolder
+from tests.reports.made import Outcomes, write_run
+
+BASE: Outcomes = {"clean": [0, 0, 0, 1, 1, 0, 2, 0], "pgd@1/255": [0, 0, 1, 1, 1, 0, 2, 1]}
+OTHER: Outcomes = {"clean": [0, 3, 0, 0, 1, 0, 0, 0], "pgd@1/255": [0, 0, 0, 0, 0, 0, 0, 1]}
+
+
+def against(folders: list[RunFolder], **options: Any) -> Comparison:
+    runs = merge(folders)
+    return compare(runs, results(runs), **options)
+
+
+def both(tmp_path: Path, other: Mapping[str, Any] | None = None, **options: Any) -> Comparison:
+    """Model a in one run, model b in another that may differ."""
+    folders = [
+        write_run(tmp_path / "a", {"a": BASE}),
+        write_run(tmp_path / "b", {"b": options.pop("outcomes", OTHER)}, **(other or {})),
+    ]
+    return against(folders, **options)
+
+
+def test_counts_differences_and_p_values(tmp_path: Path) -> None:
+    found = both(tmp_path)
+    assert found.baseline == "a"
+    assert found.rows.columns.tolist() == list(ROWS)
+    clean, pgd = found.rows.to_dict("records")
+    assert (clean["condition"], clean["label"], clean["n_images"]) == ("clean", "b", 8)
+    assert (clean["n_only_baseline"], clean["n_only_label"]) == (1, 2)
+    assert (clean["baseline_top1"], clean["top1"], clean["difference"]) == (62.5, 75, 12.5)
+    assert (pgd["n_only_baseline"], pgd["n_only_label"]) == (0, 4)
+    pairs = [Pair(4, 1, 2, 1), Pair(3, 0, 4, 1)]
+    for row, pair in zip((clean, pgd), pairs, strict=True):
+        assert row["p"] == mcnemar(pair)
+        wanted = [100 * bound for bound in difference_interval(pair, seed=0)]
+        assert [row["low"], row["high"]] == wanted
+    assert [clean["p_holm"], pgd["p_holm"]] == holm([clean["p"], pgd["p"]])
+    assert not clean["significant"]
+    assert clean["images"] == "all"
+
+
+def test_images_that_changed_are_listed(tmp_path: Path) -> None:
+    changed = both(tmp_path).changed
+    assert changed.columns.tolist() == list(CHANGED)
+    clean = changed[changed["condition"] == "clean"]
+    assert clean["image"].tolist() == ["1.png", "3.png", "6.png"]
+    assert clean["target"].tolist() == [1, 3, 6]
+    assert clean["baseline_prediction"].tolist() == [1, 4, 8]
+    assert clean["prediction"].tolist() == [4, 3, 6]
+    assert clean["change"].tolist() == ["lost", "won", "won"]
+    assert len(changed) == 3 + 4
+
+
+def test_the_baseline_may_be_any_label(tmp_path: Path) -> None:
+    found = both(tmp_path, baseline="b")
+    assert found.rows["label"].tolist() == ["a", "a"]
+    assert found.rows["difference"].tolist()[0] == -12.5
+    with pytest.raises(UserError, match="--baseline 'c' is not among the labels: a, b"):
+        both(tmp_path, baseline="c")
+
+
+def test_all_comparisons_are_one_family(tmp_path: Path) -> None:
+    made = {"a": BASE, "b": OTHER, "c": OTHER, "d": BASE}
+    rows = against([write_run(tmp_path / "run", made)]).rows
+    assert rows["label"].tolist() == ["b", "b", "c", "c", "d", "d"]
+    assert rows["p_holm"].tolist() == holm(rows["p"].tolist())
+
+
+def test_a_clear_difference_is_significant(tmp_path: Path) -> None:
+    made: dict[str, Outcomes] = {"a": {"clean": [1] * 12}, "b": {"clean": [0] * 12}}
+    found = against([write_run(tmp_path / "run", made)])
+    assert found.rows["significant"].tolist() == [True]
+    (sheet,) = comparison_tables(found)
+    assert sheet.cell(0, 9) == "better"
+    (sheet,) = comparison_tables(against([write_run(tmp_path / "run", made)], baseline="b"))
+    assert sheet.cell(0, 9) == "worse"
+
+
+def test_the_bootstrap_is_seeded(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    ranks = {name: {"clean": draw.integers(0, 2, 400).tolist()} for name in "ab"}
+    run = write_run(tmp_path / "run", ranks, batch_size=400)
+    bounds = [against([run], seed=seed).rows["low"].tolist() for seed in (0, 0, 1, 2, 3)]
+    assert bounds[0] == bounds[1]
+    assert len({tuple(each) for each in bounds}) > 1
+
+
+LESS: Outcomes = {name: ranks[:5] for name, ranks in OTHER.items()}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"seed": 3}, "b cannot be compared with a under pgd@1/255: seed is 0 .* and 3 "),
+        ({"attack_precision": "bf16"}, "under pgd@1/255: attack_precision is 'fp32' .* 'bf16'"),
+        ({"settings": {"steps": 3}}, r"under pgd@1/255: settings\.steps is 20 for the one and 3 "),
+        (
+            {"data": {"fingerprint": "f" * 64}},
+            "under clean: the data sets differ: fingerprint is .*; --intersect compares the images",
+        ),
+        ({"outcomes": LESS}, "the data sets differ: n_images is 8 .* 5 .*; --intersect compares"),
+        ({"data": {"fingerprint": "f" * 64, "source": "generated"}}, "source is 'files' .*'gener"),
+    ],
+)
+def test_what_is_not_comparable_is_refused(
+    options: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    outcomes = options.pop("outcomes", OTHER)
+    with pytest.raises(UserError, match=words):
+        both(tmp_path, options, outcomes=outcomes)
+
+
+def test_the_seed_does_not_matter_to_clean_images(tmp_path: Path) -> None:
+    clean: Outcomes = {"clean": OTHER["clean"]}
+    assert len(both(tmp_path, {"seed": 3}, outcomes=clean).rows) == 1
+
+
+def test_other_protocols_have_nothing_in_common(tmp_path: Path) -> None:
+    wanted = (
+        "nothing can be compared with a: b has no clean, pgd@1/255 on val under protocol pixel; "
+        "a has no clean, pgd@1/255 on val under protocol paper"
+    )
+    with pytest.raises(UserError, match=wanted):
+        both(tmp_path, {"protocol": "paper"})
+
+
+def test_one_label_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="nothing to compare"):
+        against([write_run(tmp_path / "a", {"a": BASE})])
+
+
+def test_common_images_are_compared_by_name_and_said(tmp_path: Path) -> None:
+    names = ["7.png", "2.png", "5.png", "other.png", "3.png"]
+    ranks: Outcomes = {"clean": [0, 0, 1, 1, 0]}
+    changed: dict[str, Any] = {"images": names, "data": {"name": "val", "fingerprint": "f" * 64}}
+    made = write_run(tmp_path / "b", {"b": ranks}, **changed)
+    _relabel(made, {"7.png": 7, "2.png": 2, "5.png": 5, "other.png": 3, "3.png": 3})
+    folders = [write_run(tmp_path / "a", {"a": {"clean": BASE["clean"]}}), made]
+    with pytest.raises(UserError, match="the data sets differ"):
+        against(folders)
+    found = against(folders, intersect=True)
+    (row,) = found.rows.to_dict("records")
+    # In common: 2 (0, 0), 3 (1, 0), 5 (0, 1), 7 (0, 0), as (baseline, label).
+    assert row["n_images"] == 4
+    assert row["images"] == "4 common of 8 and 5"
+    assert (row["n_only_baseline"], row["n_only_label"]) == (1, 1)
+    assert (row["baseline_top1"], row["top1"]) == (75, 75)
+    assert found.changed["image"].tolist() == ["3.png", "5.png"]
+    assert "b clean is compared on 4 common of 8 and 5 images" in comparison_notes(found)
+
+
+def _relabel(folder: RunFolder, targets: dict[str, int]) -> None:
+    """Give images the labels that they have elsewhere."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for path in folder.path.rglob("*.parquet"):
+        table = pq.read_table(path)
+        new = pa.array([targets[image] for image in table["image"].to_pylist()], pa.int32())
+        place = table.schema.get_field_index("target")
+        pq.write_table(table.set_column(place, "target", new), path)
+
+
+def test_no_common_image_is_refused(tmp_path: Path) -> None:
+    options = {"images": [f"x{n}" for n in range(8)], "data": {"fingerprint": "f" * 64}}
+    with pytest.raises(UserError, match="they have no image in common"):
+        both(tmp_path, options, intersect=True)
+
+
+def test_one_name_with_two_labels_or_two_contents_is_refused(tmp_path: Path) -> None:
+    names = [f"{(n + 1) % 8}.png" for n in range(8)]
+    options: dict[str, Any] = {"images": names, "data": {"fingerprint": "f" * 64}}
+    with pytest.raises(UserError, match=r"image 0\.png has another label there \(8 such images\)"):
+        both(tmp_path, options, intersect=True)
+
+
+def test_other_pixels_under_one_name_are_refused_unless_the_crop_differs(tmp_path: Path) -> None:
+    folders = [write_run(tmp_path / name, {name: BASE}) for name in "ab"]
+    runs = merge(folders)
+    records = runs.records
+    hashes = records["pixels_sha256"].cat.rename_categories(lambda digest: digest[::-1])
+    of_b = records["label"] == "b"
+    mixed = records["pixels_sha256"].astype(object).where(~of_b, hashes.astype(object))
+    changed = type(runs)(runs.entries, records.assign(pixels_sha256=mixed.astype("category")))
+    with pytest.raises(UserError, match=r"image 0\.png has other pixels there \(8 such images\)"):
+        compare(changed, results(changed))
+    entries = tuple(
+        entry if entry.evaluation.label == "a" else _with_crop(entry) for entry in runs.entries
+    )
+    other_crop = type(runs)(entries, changed.records)
+    assert len(compare(other_crop, results(other_crop)).rows) == 2
+
+
+def _with_crop(entry: Any) -> Any:
+    from dataclasses import replace
+
+    preprocessing = {**entry.evaluation.preprocessing, "crop": 192}
+    return replace(entry, evaluation=replace(entry.evaluation, preprocessing=preprocessing))
+
+
+def test_unreadable_images_of_one_model_need_intersect(tmp_path: Path) -> None:
+    skipped: Outcomes = {"clean": ["skipped", *OTHER["clean"][1:]]}
+    with pytest.raises(UserError, match="some could not be read; --intersect compares the images"):
+        both(tmp_path, outcomes=skipped)
+    found = both(tmp_path, outcomes=skipped, intersect=True)
+    assert found.rows["images"].tolist() == ["7 common of 8 and 8"]
+
+
+def test_failures_and_missing_conditions_are_said(tmp_path: Path) -> None:
+    failed: Outcomes = {
+        "clean": OTHER["clean"],
+        "pgd@1/255": ["error", *[0] * 7],
+        "fgsm@1/255": [0] * 8,
+    }
+    found = both(tmp_path, outcomes=failed)
+    assert found.rows["condition"].tolist() == ["clean"]
+    assert "b: pgd@1/255 failed and is not compared" in found.notes
+    assert "a has no fgsm@1/255 on val under protocol pixel" in found.notes
+
+
+def test_incomplete_runs_are_compared_only_when_asked(tmp_path: Path) -> None:
+    options = {"shard": (1, 2)}
+    with pytest.raises(UserError, match="b: clean is incomplete and is not compared; --intersect"):
+        both(tmp_path, options)
+    found = both(tmp_path, options, intersect=True)
+    assert found.rows["n_images"].tolist() == [4, 4]
+    assert found.rows["images"].tolist() == ["4 common of 8 and 8"] * 2
+
+
+def test_files_read_back_as_the_same_numbers(tmp_path: Path) -> None:
+    found = both(tmp_path)
+    rows, changed = save_comparison(found, tmp_path / "out")
+    assert (rows.name, changed.name) == ("comparison.csv", "changed.csv")
+    read = pd.read_csv(rows, keep_default_na=False)
+    pd.testing.assert_frame_equal(read, found.rows, check_dtype=False, check_exact=True)
+    pd.testing.assert_frame_equal(pd.read_csv(changed), found.changed, check_dtype=False)
+
+
+def test_what_must_be_known_of_the_numbers_is_said(tmp_path: Path) -> None:
+    models: dict[str, Any] = {"a": {"flags": ["random-weights"]}}
+    known: dict[str, Any] = {"models": models, "data": {"flags": ["x=1"]}}
+    made = write_run(tmp_path / "run", {"a": BASE, "b": OTHER}, **known)
+    found = against([made])
+    assert found.rows["baseline_flags"].tolist() == ["random-weights;x=1"] * 2
+    assert found.rows["flags"].tolist() == ["x=1"] * 2
+    said = " ".join(comparison_notes(found))
+    assert "! random-weights (a clean, a pgd@1/255): the network was never trained" in said
+    assert "! x=1 (all): the attack's constant x is 1 here" in said
+
+
+def test_runs_that_were_not_computed_alike_are_said(tmp_path: Path) -> None:
+    folders = [write_run(tmp_path / name, {name: BASE}) for name in "ab"]
+    for folder, torch in zip(folders, ("2.3", "2.4"), strict=True):
+        folder.add_session({"started": "", "versions": {"torch": torch}})
+    assert "The runs were not all computed alike: torch 2.3 and 2.4." in against(folders).notes
+
+
+def test_tables_of_a_comparison(tmp_path: Path) -> None:
+    made = {"a": BASE, "b": OTHER, "c": OTHER}
+    found = against([write_run(tmp_path / "run", made)])
+    (whole,) = comparison_tables(found)
+    assert whole.stub == ("model", "condition")
+    assert len(whole.frame) == 4
+    single = tables_by_model(found)
+    assert [sheet.title.split(":")[0] for sheet in single] == ["b against a", "c against a"]
+    assert single[0].row_names == [("clean",), ("pgd@1/255",)]
+    assert any("over all 4 comparisons" in note for note in whole.notes)
