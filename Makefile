@@ -19,10 +19,11 @@ test: $(STAMP)  ## all tests
 fuzz: $(STAMP)  ## 1,000 damaged files of each kind, where the tests read 16
 	FUZZ=1000 $(BIN)/python -m pytest -q tests/fuzzing
 
-check: $(STAMP)  ## lint, format, types
+check: $(STAMP)  ## lint, format, types, and who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 fix: $(STAMP)  ## apply lint fixes and formatting
 	$(BIN)/ruff check --fix .

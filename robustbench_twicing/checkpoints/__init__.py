@@ -7,3 +7,16 @@
 - `weights`: from what --checkpoint says to weights: a file, `pretrained`, `bundled`, random.
 - `inspection`: all that is known of a file.
 """
+
+__all__ = [
+    "architecture",
+    "bundled",
+    "candidates",
+    "contents",
+    "inspection",
+    "reading",
+    "safetensors_files",
+    "state_dict",
+    "weights",
+]
+"""The modules that other rooms may use."""

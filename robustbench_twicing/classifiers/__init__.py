@@ -6,3 +6,15 @@
 - `kernels`: faster computing of the same numbers.
 - `device`: where it computes; `efficiency`: what a forward pass costs, measured by `timing`.
 """
+
+__all__ = [
+    "classifier",
+    "device",
+    "efficiency",
+    "gradient",
+    "kernels",
+    "loading",
+    "precision",
+    "user_code",
+]
+"""The modules that other rooms may use."""

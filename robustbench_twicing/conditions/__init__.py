@@ -5,3 +5,6 @@
 - `attack_batch`: what an attack is given.
 - `suites`: ordered lists of conditions, as YAML files.
 """
+
+__all__ = ["attack_batch", "budgets", "condition", "suites", "threat_model"]
+"""The modules that other rooms may use."""

@@ -9,3 +9,23 @@
 - `imagenet`, `imagenet_c`: classes and subsets; corruptions and severities, by name.
 - `summary`, `suspicions`: what a data set holds, and what looks wrong with it.
 """
+
+__all__ = [
+    "crop_cache",
+    "dataset",
+    "decoding",
+    "fashion_mnist",
+    "folders",
+    "image_maker",
+    "imagenet",
+    "imagenet_c",
+    "known_sets",
+    "loader",
+    "opening",
+    "preprocessing",
+    "remembered",
+    "summary",
+    "suspicions",
+    "worker_pool",
+]
+"""The modules that other rooms may use."""

@@ -11,3 +11,6 @@ Read it in this order:
 - `progress`: what is told of finished work; `distributed`: the processes of torchrun.
 - `clean_accuracy`: of one file under each model that it could be.
 """
+
+__all__ = ["clean_accuracy", "distributed", "options", "progress", "runner", "tasks", "validation"]
+"""The modules that other rooms may use."""

@@ -6,3 +6,6 @@
 - `atomic`: files that are there in full or not at all; whether something is there.
 - `printable`: text that cannot steer a terminal.
 """
+
+__all__ = ["arrays", "atomic", "printable", "regular", "text"]
+"""The modules that other rooms may use."""

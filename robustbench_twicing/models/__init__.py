@@ -5,3 +5,17 @@
 - `build`: `build_model`, a network of a family (`vit/`, `fan/`) and `sizes`, `fan_sizes`, `checks`.
 - `attention`: how attention is computed; `facts`: parameters and multiply-adds.
 """
+
+__all__ = [
+    "attention",
+    "build",
+    "checks",
+    "facts",
+    "fan",
+    "placement",
+    "resolve",
+    "spec",
+    "table",
+    "vit",
+]
+"""The modules that other rooms may use."""

@@ -5,3 +5,15 @@
 - `session`: the work of one process; `environment`: its machine and versions; `cost`: its passes.
 - `adversarial`: images kept for a look.
 """
+
+__all__ = [
+    "adversarial",
+    "cost",
+    "environment",
+    "manifest",
+    "parts",
+    "run_folder",
+    "schema",
+    "session",
+]
+"""The modules that other rooms may use."""

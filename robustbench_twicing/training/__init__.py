@@ -4,3 +4,6 @@
 - `learner`: a step; `batches`: augmented images; `scoring`: accuracy after an epoch.
 - `folder`, `form`: what a training leaves behind, and goes on from; `progress`: what it tells.
 """
+
+__all__ = ["progress", "recipes", "session"]
+"""The modules that other rooms may use."""
