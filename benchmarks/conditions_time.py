@@ -26,7 +26,7 @@ from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.dataset import Dataset
-from robustbench_twicing.data.image_maker import Maker, Wanted
+from robustbench_twicing.data.image_maker import ImageRequest, Maker
 from robustbench_twicing.data.opening import limit_dataset, open_dataset
 from robustbench_twicing.evaluation.runner import Options, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task
@@ -93,12 +93,11 @@ def _short(name: str) -> dict[str, int]:
 def corrupted(data: Dataset, clean_pass: float, rounds: int) -> Table:
     """Making the images, and the pass that scores them."""
     names = [name for name in CORRUPTIONS if name != "frost"]
-    sources = [GeneratedImages(name, SEVERITY) for name in names]
+    sources = {name: GeneratedImages(name, SEVERITY) for name in names}
     model = load_model("deit_tiny_patch16_224", "random:0")
     maker = Maker(data, model.preprocessing, sources, keep=len(data))
     ways = {
-        name: lambda position=position: maker.make(Wanted(position, range(len(data))))
-        for position, name in enumerate(names)
+        name: lambda name=name: maker.make(ImageRequest(name, range(len(data)))) for name in names
     }
     seconds = measured(ways, rounds)
     rows = []

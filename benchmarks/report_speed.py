@@ -76,7 +76,7 @@ def make_run(path: Path, label: str, n_images: int, seed: int) -> None:
     for part in folder.missing(evaluation):
         images = range(part * BATCH, min((part + 1) * BATCH, n_images))
         content = Part(
-            make_columns(generator, label, names, images),
+            pa.table(make_columns(generator, label, names, images), schema=RECORD_SCHEMA),
             {each.key: Cost(len(images), len(images), 1.0) for each in names},
         )
         folder.write_part(evaluation, part, content)

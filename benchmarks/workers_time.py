@@ -35,7 +35,7 @@ def corrupt_all(maker: Maker, workers: int) -> int:
 
 def measure(*, workers: int = 2, rounds: int = 2) -> Iterator[Table]:
     """One table."""
-    sources = [GeneratedImages(name, 3) for name in CORRUPTIONS if name != "frost"]
+    sources = {name: GeneratedImages(name, 3) for name in CORRUPTIONS if name != "frost"}
     maker = Maker(
         open_dataset("samples:imagenet"), Preprocessing(crop=224, resize=256), sources, keep=BATCH
     )

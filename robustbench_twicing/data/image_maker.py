@@ -1,8 +1,8 @@
 """Make the images of a batch: the clean crops, or what a condition shows in their place."""
 
 import traceback
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -53,16 +53,18 @@ Made = Pixels | BadImageError | MissingImageError | FailedImageError
 """An image, or why there is none."""
 
 
-class Wanted(NamedTuple):
-    """Some images of one kind.
+class ImageRequest(NamedTuple):
+    """Some images of one part: as they are, or as one source gives them.
 
     Attributes:
-        source: position among the sources; None for the clean crops.
+        source: name of the source; None for the clean crops.
         indices: positions in the data set.
+        part: number of the range that they are of.
     """
 
-    source: int | None
+    source: str | None
     indices: Sequence[int]
+    part: int = 0
 
 
 @dataclass(frozen=True)
@@ -72,14 +74,14 @@ class Maker:
     Attributes:
         data: the clean images.
         preprocessing: of the model.
-        sources: of the conditions that show other images.
+        sources: of the conditions that show other images, by name.
         seed: the run's base seed.
         keep: how many clean images stay decoded for the sources.
     """
 
     data: Dataset
     preprocessing: Preprocessing
-    sources: Sequence[ImageSource] = ()
+    sources: Mapping[str, ImageSource] = field(default_factory=dict)
     seed: int = 0
     keep: int = 32
 
@@ -87,12 +89,12 @@ class Maker:
     def _remembered(self) -> Dataset:
         return remember(self.data, self.keep)
 
-    def make(self, wanted: Wanted) -> list[Made]:
+    def make(self, request: ImageRequest) -> list[Made]:
         """The images, in order."""
-        if wanted.source is None:
-            return [self._clean(index) for index in wanted.indices]
-        source = self.sources[wanted.source]
-        return [self._sourced(source, index) for index in wanted.indices]
+        if request.source is None:
+            return [self._clean(index) for index in request.indices]
+        source = self.sources[request.source]
+        return [self._sourced(source, index) for index in request.indices]
 
     def _clean(self, index: int) -> Made:
         try:
@@ -119,9 +121,9 @@ class Maker:
             return FailedImageError(f"{type(error).__name__}: {error}{place_of(error)}")
 
 
-def make(maker: Maker, wanted: Wanted) -> list[Made]:
+def make(maker: Maker, request: ImageRequest) -> list[Made]:
     """`Maker.make` as a function of a module, as worker processes need it."""
-    return maker.make(wanted)
+    return maker.make(request)
 
 
 def place_of(error: BaseException) -> str:

@@ -1,11 +1,12 @@
 """Batches of images, the next one being made while the last is attacked or scored."""
 
 import hashlib
+import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from itertools import chain, islice
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .decoding import BadImageError
-from .image_maker import Made, Maker, Wanted, make
+from .image_maker import ImageRequest, Made, Maker, make
 from .worker_pool import WorkerPool
 
 CHUNK = 4
@@ -31,42 +32,24 @@ class Absent(NamedTuple):
 
 
 class LoadedBatch(NamedTuple):
-    """One range of images, as they are or as one condition shows them.
+    """One range of images, as they are or as one source shows them.
 
     Attributes:
         part: number of the range.
         indices: positions in the data set of the images that are here.
         pixels: uint8 (N, H, W, 3).
-        absent: the other images of the range: they could not be decoded, or the condition's source
-            does not have them or failed to make them.
+        absent: the other images of the range: they could not be decoded, or the source does not
+            have them or failed to make them.
+        source: name of the source; None for the images as they are.
+        waited: seconds for which the caller waited for these images.
     """
 
     part: int
     indices: tuple[int, ...]
     pixels: NDArray[np.uint8]
     absent: tuple[Absent, ...] = ()
-
-
-class LoadedPart(NamedTuple):
-    """One range of images under all conditions.
-
-    Attributes:
-        clean: the images themselves.
-        sourced: the same range from each source, in order; to be taken before the next part.
-    """
-
-    clean: LoadedBatch
-    sourced: Iterator[LoadedBatch]
-
-
-def load_parts(
-    maker: Maker, parts: Iterable[int], *, batch_size: int, skip_bad: bool, workers: int = 1
-) -> Generator[LoadedPart]:
-    """As `load_batches`, part by part."""
-    batches = load_batches(maker, parts, batch_size=batch_size, skip_bad=skip_bad, workers=workers)
-    with closing(batches):
-        for clean in batches:
-            yield LoadedPart(clean, islice(batches, len(maker.sources)))
+    source: str | None = None
+    waited: float = 0.0
 
 
 def load_batches(
@@ -85,83 +68,86 @@ def load_batches(
         BadImageError: with its path, for an image that cannot be decoded, unless ``skip_bad``.
         UserError: a worker process died.
     """
-    kinds = (None, *range(len(maker.sources)))
-    jobs = (
-        _Job(part, kind, _range(part, batch_size, len(maker.data)))
+    requests = (
+        ImageRequest(source, _range(part, batch_size, len(maker.data)), part)
         for part in parts
-        for kind in kinds
+        for source in (None, *maker.sources)
     )
-    made = _in_a_thread(maker, jobs) if workers == 1 else _in_processes(maker, jobs, workers)
+    made = (
+        _in_a_thread(maker, requests) if workers == 1 else _in_processes(maker, requests, workers)
+    )
     with closing(made):
-        for job, images in made:
-            batch = _assemble(job, images, maker.preprocessing.crop)
-            bad = [each.error for each in batch.absent if isinstance(each.error, BadImageError)]
-            if bad and not skip_bad:
-                raise bad[0]
-            yield batch
+        start = time.perf_counter()
+        for request, images in made:
+            batch = _assemble(request, images, maker.preprocessing.crop)
+            undecoded = [
+                absent.error for absent in batch.absent if isinstance(absent.error, BadImageError)
+            ]
+            if undecoded and not skip_bad:
+                raise undecoded[0]
+            yield batch._replace(waited=time.perf_counter() - start)
+            start = time.perf_counter()
 
 
-class _Job(NamedTuple):
-    """The images of one part, of one kind (see `Wanted`)."""
-
-    part: int
-    kind: int | None
-    indices: range
-
-
-_Batches = Generator[tuple[_Job, list[Made]]]
+_Batches = Generator[tuple[ImageRequest, list[Made]]]
 
 
 def _range(part: int, batch_size: int, images: int) -> range:
     return range(part * batch_size, min((part + 1) * batch_size, images))
 
 
-def _in_a_thread(maker: Maker, jobs: Iterable[_Job]) -> _Batches:
+def _in_a_thread(maker: Maker, requests: Iterable[ImageRequest]) -> _Batches:
     with ThreadPoolExecutor(1, thread_name_prefix="images") as thread:
 
-        def start(job: _Job) -> list[Future[list[Made]]]:
-            return [thread.submit(maker.make, Wanted(job.kind, job.indices))]
+        def start(request: ImageRequest) -> list[Future[list[Made]]]:
+            return [thread.submit(maker.make, request)]
 
-        yield from _ahead(start, jobs, 1)
+        yield from _ahead(start, requests, 1)
 
 
-def _in_processes(maker: Maker, jobs: Iterable[_Job], workers: int) -> _Batches:
+def _in_processes(maker: Maker, requests: Iterable[ImageRequest], workers: int) -> _Batches:
     """Small tasks, and more than one batch ahead, so that no process waits for another."""
-    imports = {type(source).__module__ for source in maker.sources}
+    imports = {type(source).__module__ for source in maker.sources.values()}
     with WorkerPool(workers, maker, imports=sorted(imports)) as pool:
 
-        def start(job: _Job) -> list[Future[list[Made]]]:
-            chunks = [job.indices[at : at + CHUNK] for at in range(0, len(job.indices), CHUNK)]
-            return [pool.submit(make, Wanted(job.kind, chunk)) for chunk in chunks]
+        def start(request: ImageRequest) -> list[Future[list[Made]]]:
+            indices = request.indices
+            chunks = [indices[at : at + CHUNK] for at in range(0, len(indices), CHUNK)]
+            return [pool.submit(make, request._replace(indices=chunk)) for chunk in chunks]
 
-        yield from _ahead(start, jobs, AHEAD)
+        yield from _ahead(start, requests, AHEAD)
 
 
 def _ahead(
-    start: Callable[[_Job], list[Future[list[Made]]]], jobs: Iterable[_Job], count: int
+    start: Callable[[ImageRequest], list[Future[list[Made]]]],
+    requests: Iterable[ImageRequest],
+    count: int,
 ) -> _Batches:
-    """Results in order, with so many further jobs started before one is handed out."""
-    waiting: deque[tuple[_Job, list[Future[list[Made]]]]] = deque()
-    for job in jobs:
-        waiting.append((job, start(job)))
+    """Results in order, with so many further requests started before one is handed out."""
+    waiting: deque[tuple[ImageRequest, list[Future[list[Made]]]]] = deque()
+    for request in requests:
+        waiting.append((request, start(request)))
         if len(waiting) > count:
             yield _finished(*waiting.popleft())
     while waiting:
         yield _finished(*waiting.popleft())
 
 
-def _finished(job: _Job, futures: list[Future[list[Made]]]) -> tuple[_Job, list[Made]]:
-    return job, list(chain.from_iterable(future.result() for future in futures))
+def _finished(
+    request: ImageRequest, futures: list[Future[list[Made]]]
+) -> tuple[ImageRequest, list[Made]]:
+    return request, list(chain.from_iterable(future.result() for future in futures))
 
 
-def _assemble(job: _Job, images: Sequence[Made], crop: int) -> LoadedBatch:
-    pairs = list(zip(job.indices, images, strict=True))
-    here = {index: made for index, made in pairs if isinstance(made, np.ndarray)}
+def _assemble(request: ImageRequest, images: Sequence[Made], crop: int) -> LoadedBatch:
+    pairs = list(zip(request.indices, images, strict=True))
+    decoded = {index: made for index, made in pairs if isinstance(made, np.ndarray)}
     return LoadedBatch(
-        job.part,
-        tuple(here),
-        np.stack(list(here.values())) if here else np.empty((0, crop, crop, 3), np.uint8),
+        request.part,
+        tuple(decoded),
+        np.stack(list(decoded.values())) if decoded else np.empty((0, crop, crop, 3), np.uint8),
         tuple(Absent(index, made) for index, made in pairs if not isinstance(made, np.ndarray)),
+        request.source,
     )
 
 

@@ -2,51 +2,87 @@
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 
+import pyarrow as pa
 import torch
 from torch import Tensor, nn
 
 from ..classifiers.classifier import std_of
 from ..classifiers.device import is_out_of_memory
 from ..conditions.attack_batch import AttackBatch
-from ..conditions.condition import Condition, Sweep
+from ..conditions.condition import Condition, Sweep, sweep_groups
 from ..conditions.threat_model import check_adversarial
 from ..data.image_maker import place_of
+from ..data.loader import LoadedBatch
 from ..errors import ModelChangedError
 from ..files.printable import one_line
 from ..records.cost import CostMeter
-from .rows import Outcome, Scores, linf, score
+from .clean_step import CleanBatch
+from .progress import Step
+from .rows import Outcome, linf, score, score_rows
+from .tasks import Subject
 
 log = logging.getLogger(__name__)
 Keep = Callable[[Condition, Tensor], None]
 
 
-def outcomes(
-    attacked: AttackBatch,
-    clean: Scores,
-    group: Sequence[Condition],
+def attack_rows(
+    subject: Subject,
+    batch: LoadedBatch,
+    clean: CleanBatch,
+    conditions: Sequence[Condition],
     meter: CostMeter,
-    keep: Keep,
-) -> Iterator[tuple[Condition, Outcome]]:
-    """The outcome of every condition of a sweep, in order.
+) -> Iterator[pa.Table]:
+    """The rows of every condition that attacks the clean images or leaves them as they are.
 
     Args:
-        attacked: the batch.
-        clean: scores of the clean images.
-        group: conditions that share a sweep.
+        subject: see `Subject`.
+        batch: decoded images.
+        clean: their clean scores.
+        conditions: without those that show other images or look at other classes.
         meter: charged with passes and time.
-        keep: given every condition's checked adversarial images.
     """
-    first = group[0]
-    if first.sweep is None:
-        yield first, Outcome(clean, torch.zeros(len(attacked.x), dtype=torch.float64))
+    for group in sweep_groups(conditions):
+        for condition, outcome in _outcomes(subject, batch, clean, group, meter):
+            yield score_rows(clean.fields, condition, outcome)
+            units = len(batch.indices) * condition.units
+            subject.report(Step(subject.label, condition.id, 0, units))
+
+
+def _outcomes(
+    subject: Subject,
+    batch: LoadedBatch,
+    clean: CleanBatch,
+    group: Sequence[Condition],
+    meter: CostMeter,
+) -> Iterator[tuple[Condition, Outcome]]:
+    """The outcome of every condition of a sweep, in order."""
+    attacked = clean.attacked
+    if group[0].sweep is None:
+        yield group[0], Outcome(clean.scores, torch.zeros(len(attacked.x), dtype=torch.float64))
         return
-    sweep = _sweep(first.sweep, attacked, group)
+    sweep = _sweep(group[0].sweep, attacked, group)
+    keep = partial(_keep, subject, batch, attacked)
     for condition in group:
         with meter.measure(condition.key):
             outcome = _attack_and_score(attacked, condition, sweep, keep)
         yield condition, outcome
+
+
+def _keep(
+    subject: Subject,
+    batch: LoadedBatch,
+    attacked: AttackBatch,
+    condition: Condition,
+    x_adv: Tensor,
+) -> None:
+    """Keep the checked adversarial images where that is asked for."""
+    if subject.store is not None:
+        place = (subject.label, subject.data.name, condition.protocol, condition.id)
+        x, adversarial = attacked.x.detach().cpu().numpy(), x_adv.detach().cpu().numpy()
+        subject.store.save(place, batch.indices, attacked.images, x, adversarial)
 
 
 def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> Iterator[Tensor]:

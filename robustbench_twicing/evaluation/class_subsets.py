@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 
+import numpy as np
+import pyarrow as pa
 import torch
 from torch import Tensor, nn
 
@@ -15,7 +17,8 @@ from ..classifiers.classifier import Classifier
 from ..conditions.condition import Condition
 from ..data.dataset import Dataset
 from ..data.imagenet import ClassList, subset_indices
-from .rows import Outcome, Rows, score, scored
+from ..records.schema import RECORD_SCHEMA
+from .rows import Columns, Outcome, as_clean, score, score_rows, take
 
 
 @cache
@@ -63,9 +66,9 @@ def kept_logits(classifier: Classifier) -> Iterator[list[Tensor]]:
         handle.remove()
 
 
-def read_out(
-    condition: Condition, data: Dataset, indices: Sequence[int], logits: Tensor, facts: Rows
-) -> Rows:
+def subset_rows(
+    condition: Condition, data: Dataset, indices: Sequence[int], logits: Tensor, fields: Columns
+) -> pa.Table:
     """Rows of a second look at some images.
 
     Args:
@@ -73,28 +76,17 @@ def read_out(
         data: the images.
         indices: positions of these images in the data set.
         logits: the network's own, (N, 1000).
-        facts: what is known of each image.
+        fields: what is known of each image.
     """
     if condition.over is None:
         raise ValueError(f"{condition.id} is no second look")
     position = _positions(condition.over)
     rows = [row for row, image in enumerate(indices) if is_counted(data, condition, image)]
     if not rows:
-        return []
+        return RECORD_SCHEMA.empty_table()
     labels = [position[class_index(data, indices[row])] for row in rows]
     chosen = logits[rows][:, list(position)]
     scores = score(chosen, torch.tensor(labels, device=logits.device))
-    known = [
-        facts[row]
-        | {
-            "target": label,
-            "clean_prediction": prediction,
-            "clean_rank": rank,
-            "clean_loss": loss,
-        }
-        for row, label, prediction, rank, loss in zip(
-            rows, labels, *(each.tolist() for each in scores), strict=True
-        )
-    ]
+    known = take(fields, rows) | {"target": np.array(labels, np.int64)} | as_clean(scores)
     distance = torch.zeros(len(rows), dtype=torch.float64)
-    return scored(known, condition, Outcome(scores, distance))
+    return score_rows(known, condition, Outcome(scores, distance))

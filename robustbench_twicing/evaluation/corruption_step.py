@@ -1,56 +1,54 @@
 """Conditions that show other images in place of the clean ones: score them as they are."""
 
-from collections.abc import Mapping
-from typing import Any
-
+import numpy as np
+import pyarrow as pa
 import torch
 
-from ..classifiers.classifier import Classifier
 from ..conditions.condition import Condition
 from ..data.loader import LoadedBatch, pixels_hash, to_tensor
 from ..errors import BrokenAttackError
-from .rows import Outcome, Rows, score, scored
-
-Known = Mapping[int, dict[str, Any]]
-"""Position in the data set to what is known of the clean image: identity, label, clean scores."""
+from .rows import Columns, Outcome, score, score_rows, take
+from .tasks import Subject
 
 
-def among_known(batch: LoadedBatch, known: Known) -> LoadedBatch:
+def with_clean_image(batch: LoadedBatch, fields: Columns) -> LoadedBatch:
     """A condition's images without those whose clean image could not be read."""
-    kept = [row for row, index in enumerate(batch.indices) if index in known]
-    indices = tuple(batch.indices[row] for row in kept)
-    absent = tuple(each for each in batch.absent if each.position in known)
-    return batch._replace(indices=indices, pixels=batch.pixels[kept], absent=absent)
+    clean = set(fields["index"].tolist()) if fields else set()
+    rows = [row for row, index in enumerate(batch.indices) if index in clean]
+    return batch._replace(
+        indices=tuple(batch.indices[row] for row in rows),
+        pixels=batch.pixels[rows],
+        absent=tuple(image for image in batch.absent if image.position in clean),
+    )
 
 
-def show(
-    classifier: Classifier,
-    device: torch.device,
+def score_corrupted(
+    subject: Subject,
     condition: Condition,
-    known: Known,
+    fields: Columns,
+    device: torch.device,
     batch: LoadedBatch,
-) -> Rows:
+) -> pa.Table:
     """Score the images of a batch; logits that are not finite are error rows.
 
     Args:
-        classifier: on its device.
-        device: of the classifier.
+        subject: see `Subject`.
         condition: whose images they are.
-        known: of every image of the batch.
+        fields: what is known of the clean images, of every image of the batch among them.
+        device: of the classifier.
         batch: from the condition's source.
 
     Returns:
         One row per image of the batch, with its own pixels' hash.
     """
-    rows = [
-        known[index] | {"pixels_sha256": pixels_hash(pixels)}
-        for index, pixels in zip(batch.indices, batch.pixels, strict=True)
-    ]
-    y = torch.tensor([row["target"] for row in rows], device=device)
+    position = {index: row for row, index in enumerate(fields["index"].tolist())}
+    known = take(fields, [position[index] for index in batch.indices])
+    known["pixels_sha256"] = np.array([pixels_hash(pixels) for pixels in batch.pixels], object)
+    y = torch.from_numpy(known["target"]).to(device)
     try:
         with torch.no_grad():
-            logits = classifier(to_tensor(batch.pixels, device))
+            logits = subject.classifier(to_tensor(batch.pixels, device))
         outcome = Outcome(score(logits, y))
     except BrokenAttackError as error:
         outcome = Outcome(None, message=str(error))
-    return scored(rows, condition, outcome)
+    return score_rows(known, condition, outcome)

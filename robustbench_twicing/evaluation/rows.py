@@ -1,17 +1,24 @@
-"""Rows of the record: one per image and condition."""
+"""From what the network answered to rows of the record: one per image and condition."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..conditions.condition import Condition
 from ..data.dataset import Dataset
 from ..data.decoding import BadImageError
-from ..data.loader import LoadedBatch, pixels_hash
+from ..data.loader import Absent, LoadedBatch, pixels_hash
 from ..errors import BrokenAttackError, MissingImageError
-from ..records.schema import Status
+from ..records.schema import RECORD_SCHEMA, Status
+
+Columns = dict[str, NDArray[Any]]
+"""Columns of `RECORD_SCHEMA` by name, all of one length; without those that have no value."""
 
 
 class Scores(NamedTuple):
@@ -48,11 +55,7 @@ def score(logits: Tensor, y: Tensor) -> Scores:
 
 def linf(x: Tensor, x_adv: Tensor) -> Tensor:
     """Largest change of any pixel per image (N,), in pixels [0, 1], on the CPU."""
-    return (x_adv - x).abs().flatten(1).amax(1).double().cpu()
-
-
-Rows = list[dict[str, Any]]
-"""Columns of `RECORD_SCHEMA` by name; absent where there is no value."""
+    return (x_adv.detach() - x).abs().flatten(1).amax(1).double().cpu()
 
 
 class Outcome(NamedTuple):
@@ -67,53 +70,100 @@ class Outcome(NamedTuple):
     message: str = ""
 
 
-def facts(label: str, data: Dataset, batch: LoadedBatch) -> Rows:
-    """What is known of each decoded image before any attack."""
-    return [
-        _identity(label, data, index) | {"pixels_sha256": pixels_hash(pixels)}
-        for index, pixels in zip(batch.indices, batch.pixels, strict=True)
-    ]
+def clean_fields(label: str, data: Dataset, batch: LoadedBatch) -> Columns:
+    """What is known of each decoded image before the network has seen it."""
+    hashes = [pixels_hash(pixels) for pixels in batch.pixels]
+    return {**_identity(label, data, batch.indices), "pixels_sha256": np.array(hashes, object)}
 
 
-def _identity(label: str, data: Dataset, index: int) -> dict[str, Any]:
+def _identity(label: str, data: Dataset, indices: Sequence[int]) -> Columns:
     return {
-        "label": label,
-        "dataset": data.name,
-        "index": index,
-        "image": data.ids[index],
-        "target": data.labels[index],
+        "label": np.full(len(indices), label, object),
+        "dataset": np.full(len(indices), data.name, object),
+        "index": np.array(indices, np.int64),
+        "image": np.array([data.ids[index] for index in indices], object),
+        "target": np.array([data.labels[index] for index in indices], np.int64),
     }
 
 
-def scored(facts: Rows, condition: Condition, outcome: Outcome) -> Rows:
-    """One row per decoded image: its scores, or why there are none."""
-    about = {"protocol": condition.protocol, "condition": condition.id}
+def as_clean(scores: Scores) -> Columns:
+    """Scores of the clean images, as columns that every condition's rows carry."""
+    names = ("clean_prediction", "clean_rank", "clean_loss")
+    return {name: tensor.numpy() for name, tensor in zip(names, scores, strict=True)}
+
+
+def take(columns: Columns, rows: Sequence[int]) -> Columns:
+    """Some rows, by their positions."""
+    return {name: values[list(rows)] for name, values in columns.items()}
+
+
+def joined(pieces: Sequence[Columns]) -> Columns:
+    """The rows of all pieces of a batch; columns that only some pieces have are left out."""
+    names = [name for name in pieces[0] if all(name in piece for piece in pieces)] if pieces else []
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in names}
+
+
+def score_rows(fields: Columns, condition: Condition, outcome: Outcome) -> pa.Table:
+    """One row per decoded image: its scores, or why there are none.
+
+    Args:
+        fields: what is known of the clean images.
+        condition: that the images were scored under.
+        outcome: one value per image, in the same order.
+    """
     if outcome.scores is None:
-        failed = {"status": Status.ERROR.value, "message": outcome.message}
-        return [row | about | failed for row in facts]
+        return _table(fields, condition, Status.ERROR.value, outcome.message)
     scores = outcome.scores
     rounded = scores.rank if outcome.rank_8bit is None else outcome.rank_8bit
-    columns = {**scores._asdict(), "linf": outcome.distance, "rank_8bit": rounded}
-    known = {name: values.tolist() for name, values in columns.items() if values is not None}
-    values = [dict(zip(known, value, strict=True)) for value in zip(*known.values(), strict=True)]
-    return [
-        row | about | value | {"status": Status.OK.value}
-        for row, value in zip(facts, values, strict=True)
-    ]
+    tensors = {**scores._asdict(), "linf": outcome.distance, "rank_8bit": rounded}
+    scored = {name: tensor.numpy() for name, tensor in tensors.items() if tensor is not None}
+    return _table(fields | scored, condition, Status.OK.value, None)
 
 
-def without_scores(label: str, data: Dataset, batch: LoadedBatch, condition: Condition) -> Rows:
+def absent_rows(
+    label: str, data: Dataset, absent: Sequence[Absent], condition: Condition
+) -> pa.Table:
     """One row per image that is not there, with the reason."""
-    about = {"protocol": condition.protocol, "condition": condition.id}
-    return [
-        _identity(label, data, each.position)
-        | about
-        | {"status": _status(each.error).value, "message": str(each.error)}
-        for each in batch.absent
-    ]
+    fields = _identity(label, data, [image.position for image in absent])
+    statuses = [_status(image.error).value for image in absent]
+    return _table(fields, condition, statuses, [str(image.error) for image in absent])
 
 
 def _status(error: Exception) -> Status:
     if isinstance(error, BadImageError):
         return Status.SKIPPED
     return Status.MISSING if isinstance(error, MissingImageError) else Status.ERROR
+
+
+def _table(
+    columns: Columns,
+    condition: Condition,
+    status: str | Sequence[str],
+    message: str | Sequence[str] | None,
+) -> pa.Table:
+    """Rows of `RECORD_SCHEMA`; a single status or message is that of all of them."""
+    count = len(columns["index"])
+    same = {"protocol": condition.protocol, "condition": condition.id}
+    given: Mapping[str, Any] = {**columns, **same, "status": status, "message": message}
+    return pa.table(
+        [_column(given.get(field.name), field.type, count) for field in RECORD_SCHEMA],
+        schema=RECORD_SCHEMA,
+    )
+
+
+def _column(values: Any, kind: pa.DataType, count: int) -> pa.Array:
+    if values is None or isinstance(values, str):
+        values = [values] * count
+    elif isinstance(values, np.ndarray) and values.dtype == object:
+        values = values.tolist()
+    return pa.array(values, kind)
+
+
+def in_order(tables: Sequence[pa.Table], conditions: Sequence[Condition]) -> pa.Table:
+    """All rows of a part, by image and then in the order of the conditions."""
+    whole = pa.concat_tables([RECORD_SCHEMA.empty_table(), *tables]).unify_dictionaries()
+    whole = whole.combine_chunks()
+    position = {(each.protocol, each.id): place for place, each in enumerate(conditions)}
+    names = zip(whole["protocol"].to_pylist(), whole["condition"].to_pylist(), strict=True)
+    place = np.array([position[name] for name in names], np.int64)
+    return whole.take(np.lexsort((place, whole["index"].to_numpy())))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from itertools import filterfalse, takewhile
+from itertools import filterfalse, islice, takewhile
 from pathlib import Path
 
 import pandas as pd
@@ -19,7 +19,7 @@ from ..conditions.condition import AttackFunction, Condition, from_functions
 from ..data.crop_cache import cache_crops
 from ..data.dataset import Dataset
 from ..data.image_maker import Maker
-from ..data.loader import load_parts
+from ..data.loader import load_batches
 from ..data.opening import open_dataset
 from ..records.adversarial import FOLDER as ADVERSARIAL
 from ..records.adversarial import AdversarialStore
@@ -29,11 +29,10 @@ from ..records.run_folder import RunFolder
 from ..records.session import session, set_aside_damaged
 from .manifest import make_manifest
 from .options import PRECISIONS, Options
-from .part import Subject, evaluate_part
+from .part import evaluate_part
 from .progress import Report, Step, Stop, silent
-from .resuming import check_same_images
-from .tasks import Task, make_task
-from .validation import check_request
+from .tasks import Subject, Task, make_task
+from .validation import check_request, check_same_images
 
 __all__ = ["Options", "Run", "evaluate", "evaluate_models", "units"]
 
@@ -190,31 +189,31 @@ def _evaluate(
     parts = options.share.parts(range(folder.part_count(evaluation)))
     set_aside_damaged(folder, evaluation, options.share.own(parts))
     check_same_images(folder, evaluation, data, subject.classifier.preprocessing)
-    there = partial(folder.is_there, evaluation)
-    elsewhere = len(data) - _images_of(filterfalse(there, parts), size, len(data))
-    done = Step(subject.label, "", elsewhere, elsewhere * units(conditions), resumed=True)
-    subject.report(done)
-    if all(map(there, parts)):
+    is_there = partial(folder.is_there, evaluation)
+    done = len(data) - _images_of(filterfalse(is_there, parts), size, len(data))
+    subject.report(Step(subject.label, "", done, done * units(conditions), resumed=True))
+    if all(map(is_there, parts)):
         return  # nothing is locked or written: the folder may be read-only
     device = choose_device(options.device)
-    sources = [condition.images for condition in conditions if condition.images is not None]
+    sources = {one.key: one.images for one in conditions if one.images is not None}
     maker = Maker(data, subject.classifier.preprocessing, sources, options.seed, size)
     with folder.owner(evaluation) as owner:
-        loaded = load_parts(
+        batches = load_batches(
             maker,
-            owner.claimed(takewhile(lambda part: not stop.now, parts), there),
+            owner.claimed(takewhile(lambda part: not stop.now, parts), is_there),
             batch_size=size,
             skip_bad=options.on_bad_image == "skip",
             workers=options.workers,
         )
         stop.part_begins()
-        with closing(loaded):
-            for part in loaded:
+        with closing(batches):
+            for clean in batches:
                 folder.check_still_there()
-                content = evaluate_part(subject, part, conditions, device)
-                folder.write_part(evaluation, part.clean.part, content)
-                owner.release(part.clean.part)
-                images = len(part.clean.indices) + len(part.clean.absent)
+                corrupted = islice(batches, len(sources))
+                content = evaluate_part(subject, clean, corrupted, conditions, device)
+                folder.write_part(evaluation, clean.part, content)
+                owner.release(clean.part)
+                images = len(clean.indices) + len(clean.absent)
                 subject.report(Step(subject.label, "", images, 0))
                 stop.part_ends()
                 if stop.now:

@@ -4,13 +4,40 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from typing import NamedTuple
 
+import torch
+
+from ..classifiers.classifier import Classifier
 from ..conditions.condition import CLEAN, READOUT, Condition
 from ..data.dataset import Dataset
 from ..data.imagenet import NUM_CLASSES, SUBSETS, ClassList
 from ..errors import UserError
+from ..records.adversarial import AdversarialStore
 from .class_subsets import count_images
+from .progress import Report
 
 ALL_CLASSES: ClassList = "imagenet-1k"
+
+
+class Subject(NamedTuple):
+    """What is evaluated: a model under a label, on a data set.
+
+    Attributes:
+        label: name in tables.
+        classifier: the model, on its device.
+        data: the images.
+        seed: base seed.
+        report: told of finished work.
+        precision: number format of the attacks' passes.
+        store: keeps adversarial images; None keeps none.
+    """
+
+    label: str
+    classifier: Classifier
+    data: Dataset
+    seed: int
+    report: Report
+    precision: torch.dtype = torch.float32
+    store: AdversarialStore | None = None
 
 
 class Task(NamedTuple):

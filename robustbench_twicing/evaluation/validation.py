@@ -1,7 +1,7 @@
-"""What can be found wrong with models, data sets and conditions before any work is done."""
+"""What can be found wrong before any work: with models, data sets, conditions and images."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import torch
 
@@ -9,11 +9,20 @@ from ..classifiers.classifier import Classifier
 from ..classifiers.device import is_out_of_memory
 from ..classifiers.gradient import eval_mode
 from ..conditions.condition import Condition
+from ..data.dataset import Dataset
+from ..data.decoding import BadImageError
 from ..data.image_maker import place_of
 from ..data.imagenet import NUM_CLASSES
+from ..data.loader import pixels_hash
+from ..data.preprocessing import Preprocessing
 from ..errors import UserError
+from ..records.manifest import Evaluation
+from ..records.run_folder import RunFolder
 from .out_of_memory import no_room
 from .tasks import Task
+
+PARTS = 8
+"""How many finished parts are looked into: one decoded image each."""
 
 
 def check_request(models: Mapping[str, Classifier], tasks: Sequence[Task]) -> None:
@@ -87,3 +96,41 @@ def count_logits(label: str, classifier: Classifier) -> int:
             f"{type(error).__name__}: {error}{place_of(error)}"
         ) from error
     return int(logits.shape[1])
+
+
+def check_same_images(
+    folder: RunFolder, evaluation: Evaluation, data: Dataset, preprocessing: Preprocessing
+) -> None:
+    """Decode one image of some finished parts again and compare its pixels with the record.
+
+    The fingerprint of a folder knows names and sizes of files; an image that was replaced by one
+    of the same size shows only in its pixels.
+
+    Raises:
+        UserError: an image whose pixels are not those that were evaluated.
+    """
+    for index, recorded in _recorded(folder, evaluation):
+        try:
+            found = pixels_hash(data.pixels(index, preprocessing))
+        except BadImageError:
+            found = "unreadable"
+        if found != recorded:
+            raise UserError(
+                f"{folder.path} was made with other images: {data.ids[index]} of {data.name} is "
+                "not what it was; put the images back, or use another --out"
+            )
+
+
+def _recorded(folder: RunFolder, evaluation: Evaluation) -> Iterator[tuple[int, str]]:
+    """Positions and pixel hashes, one of every part that is looked into.
+
+    Of conditions that show the images themselves.
+    """
+    shown = [each["id"] for each in folder.manifest.conditions if each.get("images") is None]
+    missing = set(folder.missing(evaluation))
+    there = [part for part in range(folder.part_count(evaluation)) if part not in missing]
+    for part in there[:: max(1, len(there) // PARTS)][:PARTS]:
+        rows = folder.part_records(evaluation, part).dropna(subset=["pixels_sha256"])
+        rows = rows[rows["condition"].isin(shown)]
+        if len(rows):
+            yield int(rows["index"].iloc[0]), str(rows["pixels_sha256"].iloc[0])

@@ -42,9 +42,10 @@ class CostMeter:
             handle.remove()
 
     @contextmanager
-    def measure(self, condition: str) -> Iterator[None]:
-        """Charge passes and time to a condition."""
+    def measure(self, condition: str, *, waited: float = 0.0) -> Iterator[None]:
+        """Charge passes and time to a condition, with seconds that it has already taken."""
         self._now = self.costs.setdefault(condition, Cost())
+        self._now.seconds += waited
         start = time.perf_counter()
         try:
             yield

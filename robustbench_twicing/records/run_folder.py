@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import UserError
-from ..files.atomic import is_free, is_there, write_atomically, write_once
+from ..files.atomic import asked, is_free, is_there, write_atomically, write_once
 from ..files.printable import folder_name
 from .cost import Cost
 from .locks import Ownership
@@ -35,12 +35,12 @@ class Part:
     """The records of one range of images of one label, with what they cost.
 
     Attributes:
-        rows: columns of `RECORD_SCHEMA`.
+        rows: columns of `RECORD_SCHEMA`, in order of image and condition.
         costs: condition id to cost.
         flags: what happened on the way (``batch-halved``).
     """
 
-    rows: dict[str, list[Any]]
+    rows: pa.Table
     costs: Mapping[str, Cost]
     flags: tuple[str, ...] = ()
 
@@ -60,6 +60,8 @@ class RunFolder:
         self.path = path
         self.manifest = manifest
         self._settings = comparable(manifest.as_dict() if settings is None else settings)
+        self._settings_text = json.dumps(self._settings, sort_keys=True)
+        self._stamp: tuple[int, ...] | None = None
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -146,6 +148,11 @@ class RunFolder:
         Raises:
             UserError: it was moved or removed, or another run took its place.
         """
+        file = self.path / SETTINGS
+        stat = asked(file, file.stat)
+        stamp = stat and (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        if stamp is not None and stamp == self._stamp:
+            return  # the file that was looked into before
         values = read_settings(self.path)
         if not isinstance(values, dict) or comparable(values) != self._settings:
             what = "is gone" if values is None else "is of another run by now"
@@ -153,6 +160,7 @@ class RunFolder:
                 f"{self.path} {what}: it was moved or removed during the work; what was "
                 "finished is where it is now; the same command with --out and that place goes on"
             )
+        self._stamp = stamp
 
     def write_part(self, evaluation: Evaluation, part: int, content: Part) -> None:
         """Write one part: it is there in full or not at all.
@@ -163,21 +171,20 @@ class RunFolder:
         self.check_still_there()
         meta = {
             "schema": SCHEMA_VERSION,
-            "rows": len(content.rows["index"]),
+            "rows": content.rows.num_rows,
             "belongs_to": self._belongs_to(evaluation, part),
             "costs": {name: asdict(cost) for name, cost in content.costs.items()},
             "flags": content.flags,
         }
-        table = pa.table(content.rows, schema=RECORD_SCHEMA)
         text = json.dumps(meta)
-        table = table.replace_schema_metadata({META: text, META_HASH: digest(text)})
+        table = content.rows.replace_schema_metadata({META: text, META_HASH: digest(text)})
         path = self.part_path(evaluation, part)
         write_atomically(path, lambda file: pq.write_table(table, file, write_page_checksum=True))
 
     def _belongs_to(self, evaluation: Evaluation, part: int) -> str:
         """What a part is of: this manifest, this model and data set, this range of images."""
-        about = [self._settings, evaluation.label, evaluation.dataset["name"], part]
-        return digest(json.dumps(about, sort_keys=True))
+        names = f"{json.dumps(evaluation.label)}, {json.dumps(evaluation.dataset['name'])}"
+        return digest(f"[{self._settings_text}, {names}, {part}]")
 
     def part_records(self, evaluation: Evaluation, part: int) -> pd.DataFrame:
         """Columns of `RECORD_SCHEMA` of one part that is there.

@@ -7,6 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from attacks import find_attack
 from robustbench_twicing.conditions.budgets import parse_budget
 from robustbench_twicing.conditions.condition import CLEAN, Condition, clean
@@ -125,7 +127,8 @@ def write_run(
                 ]
                 columns = {name: [row.get(name) for row in rows] for name in RECORD_SCHEMA.names}
                 costs = {each.key: Cost(len(indices), len(indices), 0.25) for each in conditions}
-                folder.write_part(evaluation, part, Part(columns, costs))
+                content = Part(pa.table(columns, schema=RECORD_SCHEMA), costs)
+                folder.write_part(evaluation, part, content)
     return folder
 
 

@@ -110,14 +110,14 @@ def _show(
 
 def measure_making(classifier: "Classifier", task: "Task", seed: int) -> dict[str, float]:
     """Seconds that one image of every condition takes to make, by its key; one that fails has 0."""
-    from ...data.image_maker import Maker, Wanted
+    from ...data.image_maker import ImageRequest, Maker
 
     sourced = {each.key: each.images for each in task.conditions if each.images is not None}
-    maker = Maker(task.data, classifier.preprocessing, list(sourced.values()), seed)
+    maker = Maker(task.data, classifier.preprocessing, sourced, seed)
     found = {}
-    for position, key in enumerate(sourced):
+    for key in sourced:
         start = time.perf_counter()
-        (made,) = maker.make(Wanted(position, [0]))
+        (made,) = maker.make(ImageRequest(key, [0]))
         found[key] = 0.0 if isinstance(made, Exception) else time.perf_counter() - start
     return found
 

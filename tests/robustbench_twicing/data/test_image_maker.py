@@ -11,8 +11,8 @@ from PIL import Image
 
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.decoding import BadImageError
-from robustbench_twicing.data.image_maker import FailedImageError, Maker, Wanted
-from robustbench_twicing.data.loader import load_batches, load_parts
+from robustbench_twicing.data.image_maker import FailedImageError, ImageRequest, Maker
+from robustbench_twicing.data.loader import load_batches
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.data.remembered import remember
@@ -43,7 +43,7 @@ class Inverted:
 
 def test_batches_come_in_order_of_part_and_source() -> None:
     data = noise(7)
-    maker = Maker(data, PREPROCESSING, [Inverted(), Inverted(plus=1)], seed=3)
+    maker = Maker(data, PREPROCESSING, {"0": Inverted(), "1": Inverted(plus=1)}, seed=3)
     batches = list(load_batches(maker, [2, 0], batch_size=3, skip_bad=False))
     assert [(batch.part, batch.indices) for batch in batches] == [
         *[(2, (6,))] * 3,
@@ -55,12 +55,11 @@ def test_batches_come_in_order_of_part_and_source() -> None:
     np.testing.assert_array_equal(other, (259 - clean.astype(int)).astype(np.uint8))
 
 
-def test_a_part_has_one_batch_from_every_source() -> None:
-    maker = Maker(noise(5), PREPROCESSING, [Inverted(), Inverted(plus=1)])
-    found = []
-    for part in load_parts(maker, range(2), batch_size=3, skip_bad=False):
-        found.append([part.clean.part, *(batch.part for batch in part.sourced)])
-    assert found == [[0, 0, 0], [1, 1, 1]]
+def test_every_batch_of_a_part_names_its_source() -> None:
+    maker = Maker(noise(5), PREPROCESSING, {"0": Inverted(), "1": Inverted(plus=1)})
+    batches = load_batches(maker, range(2), batch_size=3, skip_bad=False)
+    names = [(batch.part, batch.source) for batch in batches]
+    assert names == [(part, source) for part in range(2) for source in (None, "0", "1")]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +74,7 @@ def test_a_part_has_one_batch_from_every_source() -> None:
 def test_an_image_that_a_source_cannot_give_is_absent_with_the_reason(
     raised: Exception, kind: type[Exception], message: str
 ) -> None:
-    maker = Maker(noise(3), PREPROCESSING, [Inverted(error=raised, at=1)])
+    maker = Maker(noise(3), PREPROCESSING, {"only": Inverted(error=raised, at=1)})
     _, batch = load_batches(maker, [0], batch_size=3, skip_bad=True)
     assert batch.indices == (0, 2)
     assert len(batch.pixels) == 2
@@ -87,7 +86,7 @@ def test_an_image_that_a_source_cannot_give_is_absent_with_the_reason(
 
 
 def test_running_out_of_memory_is_not_the_corruptions_fault() -> None:
-    maker = Maker(noise(3), PREPROCESSING, [Inverted(error=MemoryError(), at=1)])
+    maker = Maker(noise(3), PREPROCESSING, {"only": Inverted(error=MemoryError(), at=1)})
     with pytest.raises(MemoryError):
         list(load_batches(maker, [0], batch_size=3, skip_bad=True))
 
@@ -119,9 +118,11 @@ class Counting:
 def test_each_image_is_decoded_once_for_all_sources_and_stays_as_it_is() -> None:
     images = Counting([])
     data = Dataset("tiny", ("a", "b", "c"), (0, 0, 0), images, num_classes=None, labelling="")
-    maker = Maker(data, PREPROCESSING, [Inverted(plus=each) for each in range(4)], keep=3)
-    for source in (None, 0, 1, 2, 3):
-        maker.make(Wanted(source, range(3)))
+    maker = Maker(
+        data, PREPROCESSING, {str(plus): Inverted(plus=plus) for plus in range(4)}, keep=3
+    )
+    for source in (None, *maker.sources):
+        maker.make(ImageRequest(source, range(3)))
     assert images.asked == [0, 1, 2] * 2, "once as they are, once for the sources"
     remembered = remember(data, 3)
     first = remembered.pixels(1, PREPROCESSING)
@@ -146,7 +147,7 @@ def test_no_more_than_the_limit_is_kept() -> None:
 def test_files_that_the_system_does_not_hand_out_end_the_run(workers: int) -> None:
     """They are no failure of the source: a mount that is lost would fill the run with errors."""
     lost = Inverted(error=UnreadableError("x.png cannot be read: Input/output error"), at=1)
-    maker = Maker(noise(3), PREPROCESSING, [lost])
+    maker = Maker(noise(3), PREPROCESSING, {"lost": lost})
     batches = load_batches(maker, [0], batch_size=3, skip_bad=True, workers=workers)
     with pytest.raises(UnreadableError, match="Input/output error"):
         list(batches)

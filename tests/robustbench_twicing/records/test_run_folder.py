@@ -52,7 +52,8 @@ def part(first: int, count: int = 2, label: str = "a model") -> Part:
         "loss": [0.1 * number for number in numbers],
         "status": [Status.OK.value] * count,
     }
-    return Part(values, {"pixel:clean": Cost(count, 0, 0.5)}, ("batch-halved",) * (first > 0))
+    rows = pa.table(values, schema=RECORD_SCHEMA)
+    return Part(rows, {"pixel:clean": Cost(count, 0, 0.5)}, ("batch-halved",) * (first > 0))
 
 
 def digest(text: str) -> str:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from robustbench_twicing.errors import UserError
@@ -32,7 +33,7 @@ def part() -> Part:
     named = {"protocol": ["pixel"] * 2, "condition": ["clean"] * 2, "image": ["a", "b"]}
     named |= {"label": ["m"] * 2, "dataset": ["val"] * 2, "status": ["ok"] * 2}
     columns["index"] = [0, 1]
-    return Part(columns | named, {})
+    return Part(pa.table(columns | named, schema=RECORD_SCHEMA), {})
 
 
 def test_every_data_set_has_its_own_conditions() -> None:
