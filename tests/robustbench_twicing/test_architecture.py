@@ -1,9 +1,11 @@
 """The rules that keep the parts apart: who imports whom, and what every file owes its reader."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,14 @@ PACKAGES = ("robustbench_twicing", "attacks", "reports")
 FILES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 MODULES = {path: ast.parse(path.read_text()) for path in FILES}
 LONGEST_FILE, LONGEST_FUNCTION = 250, 60
+ROOMS = {
+    *("files", "data", "models", "checkpoints", "classifiers"),
+    *("conditions", "records", "evaluation", "training", "cli"),
+}
+MOST_MODULES = 16
+"""Directly in a folder."""
+MOST_SIBLINGS = 12
+"""Modules of the run loop that one of them imports."""
 
 
 def name(path: Path) -> str:
@@ -38,31 +48,64 @@ def of(package: str) -> list[Path]:
 
 
 def test_this_test_sees_imports() -> None:
-    found = set(imported(ROOT / "robustbench_twicing" / "cli" / "commands" / "eval.py"))
-    assert "reports.save_results" in found
-    assert "robustbench_twicing.evaluation.distributed.join_team" in found
+    names = set(imported(ROOT / "robustbench_twicing" / "evaluation" / "runner.py"))
+    assert "robustbench_twicing.data.loader.load_batches" in names
+    assert "robustbench_twicing.evaluation.part.evaluate_part" in names
     assert len(FILES) > 60
 
 
-def test_the_core_imports_neither_attacks_nor_reports() -> None:
-    """All but the command line, where the three meet."""
-    for path in of("robustbench_twicing"):
-        if not path.is_relative_to(ROOT / "robustbench_twicing" / "cli"):
-            roots = {each.split(".")[0] for each in imported(path)}
-            assert not roots & {"attacks", "reports"}, name(path)
+def test_there_are_ten_rooms() -> None:
+    """Who of them may import whom is said by import-linter's contracts in pyproject.toml."""
+    core = ROOT / "robustbench_twicing"
+    assert {path.name for path in core.iterdir() if (path / "__init__.py").exists()} == ROOMS
+    root = {path.stem for path in core.glob("*.py")}
+    assert root == {"__init__", "errors", "registry", "seeds"}
 
 
-@pytest.mark.parametrize(("package", "other"), [("attacks", "reports"), ("reports", "attacks")])
-def test_attacks_and_reports_never_import_each_other(package: str, other: str) -> None:
-    for path in of(package):
-        assert not {each for each in imported(path) if each.split(".")[0] == other}, name(path)
+@pytest.mark.parametrize(
+    "folder", sorted({path.parent for path in FILES}), ids=lambda folder: name(folder)
+)
+def test_a_folder_can_be_taken_in_at_a_glance(folder: Path) -> None:
+    modules = [path.stem for path in folder.glob("*.py") if path.stem != "__init__"]
+    assert len(modules) <= MOST_MODULES, modules
+    assert (folder / "__init__.py").exists()
 
 
-def test_only_the_command_line_imports_the_command_line() -> None:
+@pytest.mark.parametrize("room", sorted(ROOMS))
+def test_a_room_names_its_modules_and_imports_nothing_by_itself(room: str) -> None:
+    """What lies directly in it is in the guide that its `__init__` begins with."""
+    init = ROOT / "robustbench_twicing" / room / "__init__.py"
+    if room == "cli":
+        return  # it has one entry, `main`, and no other room knows it
+    guide = ast.get_docstring(MODULES[init]) or ""
+    modules = {path.stem for path in init.parent.glob("*.py")} - {"__init__"}
+    folders = {path.parent.name + "/" for path in init.parent.glob("*/__init__.py")}
+    mentioned = set(re.findall(r"`([a-z_]+/?)`", guide))
+    data_only = {"wnids/"}
+    assert {one.rstrip("/") for one in modules | folders - data_only} <= {
+        one.rstrip("/") for one in mentioned
+    }
+    assert not list(imported(init))
+
+
+def test_rooms_use_of_each_other_only_what_is_meant_for_them() -> None:
+    """The modules that a room's `__all__` names, and every one of them is used."""
+    used: dict[str, set[str]] = {room: set() for room in ROOMS}
     for path in FILES:
-        if not path.is_relative_to(ROOT / "robustbench_twicing" / "cli"):
-            inside = {each for each in imported(path) if each.startswith("robustbench_twicing.cli")}
-            assert not inside, name(path)
+        home = path.relative_to(ROOT).parts[:2]
+        for full in imported(path):
+            package, room, *rest = [*full.split("."), "", ""][:3]
+            if package == PACKAGES[0] and room in ROOMS and home != (package, room) and rest[0]:
+                used[room].add(rest[0])
+    for room in ROOMS - {"cli"}:
+        public = import_module(f"robustbench_twicing.{room}").__all__
+        assert used[room] == set(public), room
+
+
+def test_no_module_of_the_run_loop_knows_all_others() -> None:
+    for path in (ROOT / "robustbench_twicing" / "evaluation").glob("*.py"):
+        names = {one.split(".")[2] for one in imported(path) if one.split(".")[1] == "evaluation"}
+        assert len(names) <= MOST_SIBLINGS, name(path)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
