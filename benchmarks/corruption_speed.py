@@ -19,7 +19,7 @@ from PIL import Image
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks.corruptions import CORRUPTIONS, corrupt, image_rng
-from attacks.corruptions.pixels import Pixels
+from attacks.corruptions.imaging.pixels import Pixels
 from benchmarks.table import Table, show
 from benchmarks.timing import arguments, measured
 from robustbench_twicing.data.preprocessing import Preprocessing

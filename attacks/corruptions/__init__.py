@@ -5,9 +5,9 @@ from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES
 from .condition import corruption_condition
 from .frost_textures import frost_textures
 from .generated import GeneratedImages
+from .imaging.pixels import is_imagenet_c_size
 from .official import OfficialImages
-from .pixels import is_imagenet_c_size
-from .streams import image_rng
+from .parameters import image_rng
 from .table import CORRUPTIONS, CorruptionSpec, corrupt
 
 __all__ = [

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from scipy import fft
 from scipy.ndimage import gaussian_filter
 
-from .pixels import Pixels, by_channel, to_bytes, to_unit
-from .severity import Levels, at
-from .trail import motion_trail
-from .zoom import zoom_middle
+from .imaging.pixels import Pixels, by_channel, to_bytes, to_unit
+from .imaging.trail import motion_trail
+from .imaging.zoom import zoom_middle
+from .parameters import Levels, at
 
 GAUSSIAN_BLUR: Levels = {"sigma": (1, 2, 3, 4, 6)}
 DEFOCUS_BLUR: Levels = {"radius": (3, 4, 6, 8, 10), "alias_sigma": (0.1, 0.5, 0.5, 0.5, 0.5)}

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from .pixels import Pixels, to_bytes, to_unit
-from .severity import Levels, at
+from .imaging.pixels import Pixels, to_bytes, to_unit
+from .parameters import Levels, at
 
 BRIGHTNESS: Levels = {"hsv_value_shift": (0.1, 0.2, 0.3, 0.4, 0.5)}
 CONTRAST: Levels = {"factor": (0.4, 0.3, 0.2, 0.1, 0.05)}

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.random import RandomState
 from PIL import Image
 
-from .pixels import Pixels
-from .severity import Levels, at
+from .imaging.pixels import Pixels
+from .parameters import Levels, at
 
 PIXELATE: Levels = {"scale": (0.6, 0.5, 0.4, 0.3, 0.25)}
 JPEG_COMPRESSION: Levels = {"quality": (25, 18, 15, 10, 7)}

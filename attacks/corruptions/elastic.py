@@ -9,9 +9,9 @@ from scipy import fft
 
 from robustbench_twicing.data.imagenet_c import SIDE
 
-from .pixels import Pixels, to_bytes
-from .severity import Levels, at
-from .warp import displace, warp_affine
+from .imaging.pixels import Pixels, to_bytes
+from .imaging.warp import displace, warp_affine
+from .parameters import Levels, at
 
 # In pixels at 224 x 224; multiples of 244, a slip for 224 that has to be kept.
 ELASTIC_TRANSFORM: Levels = {

@@ -17,8 +17,8 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.atomic import is_free, is_there, write_atomically
 
 from .generated import GeneratedImages
+from .imaging.pixels import Pixels
 from .layout import RECORD, class_and_stem, read_record
-from .pixels import Pixels
 from .table import OFFICIAL_JPEG_QUALITY
 
 

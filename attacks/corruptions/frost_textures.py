@@ -11,7 +11,7 @@ from PIL import Image
 
 from robustbench_twicing.errors import UserError
 
-from .pixels import Pixels
+from .imaging.pixels import Pixels
 
 # SHA-256 of each file; frost6.jpg exists too but was never drawn.
 TEXTURES = {

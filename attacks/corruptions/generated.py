@@ -12,8 +12,8 @@ from robustbench_twicing.errors import UserError
 
 from .digital import store_as_jpeg
 from .frost_textures import frost_textures
-from .pixels import MIN_SIDE, Pixels
-from .streams import image_rng
+from .imaging.pixels import MIN_SIDE, Pixels
+from .parameters import image_rng
 from .table import CORRUPTIONS, OFFICIAL_JPEG_QUALITY, corrupt
 
 RESIZE, CROP = 256, SIDE

@@ -5,8 +5,8 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from .blur import gaussian
-from .pixels import Pixels
-from .severity import Levels, at
+from .imaging.pixels import Pixels
+from .parameters import Levels, at
 
 GLASS_BLUR: Levels = {
     "sigma": (0.7, 0.9, 1, 1.1, 1.5),

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.random import RandomState
 
-from .pixels import Pixels, to_bytes, to_unit
-from .severity import Levels, at
+from .imaging.pixels import Pixels, to_bytes, to_unit
+from .parameters import Levels, at
 
 GAUSSIAN_NOISE: Levels = {"sigma": (0.08, 0.12, 0.18, 0.26, 0.38)}
 SHOT_NOISE: Levels = {"photons": (60, 25, 12, 5, 3)}

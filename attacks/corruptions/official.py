@@ -15,8 +15,8 @@ from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import MissingImageError, UnreadableError, UserError
 
 from .generated import source_name
+from .imaging.pixels import Pixels
 from .layout import class_and_stem, find_folder, read_record
-from .pixels import Pixels
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from .canny import canny
-from .chamfer import chamfer_distance
-from .pixels import Pixels, to_bytes
-from .severity import Levels, at
+from .imaging.canny import canny
+from .imaging.chamfer import chamfer_distance
+from .imaging.pixels import Pixels, to_bytes
+from .parameters import Levels, at
 
 SPATTER: Levels = {
     "mean": (0.65, 0.65, 0.65, 0.65, 0.67),

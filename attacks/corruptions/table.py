@@ -13,8 +13,8 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.registry import Registry
 
 from . import blur, colour, digital, elastic, glass, noise, spatter, weather
-from .pixels import Pixels, check_pixels
-from .severity import Levels
+from .imaging.pixels import Pixels, check_pixels
+from .parameters import Levels
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from robustbench_twicing.errors import UserError
 
 from .frost_textures import frost_textures
-from .pixels import Pixels, by_channel, to_bytes, to_unit
-from .plasma import plasma
-from .severity import Levels, at
-from .trail import motion_trail
-from .zoom import zoom_middle
+from .imaging.pixels import Pixels, by_channel, to_bytes, to_unit
+from .imaging.plasma import plasma
+from .imaging.trail import motion_trail
+from .imaging.zoom import zoom_middle
+from .parameters import Levels, at
 
 SNOW: Levels = {
     "mean": (0.1, 0.2, 0.55, 0.55, 0.55),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from attacks.corruptions import frost_textures
-from attacks.corruptions.pixels import Pixels
+from attacks.corruptions.imaging.pixels import Pixels
 from robustbench_twicing.errors import UserError
 
 

@@ -19,7 +19,7 @@ from attacks.corruptions import (
     image_rng,
     is_imagenet_c_size,
 )
-from attacks.corruptions.pixels import Pixels
+from attacks.corruptions.imaging.pixels import Pixels
 from robustbench_twicing.errors import UserError
 
 WITHOUT_FROST = [name for name in CORRUPTIONS if name != "frost"]

@@ -8,7 +8,7 @@ from numpy.random import RandomState
 from PIL import Image
 
 from attacks.corruptions.digital import jpeg_compression, pixelate
-from attacks.corruptions.pixels import Pixels
+from attacks.corruptions.imaging.pixels import Pixels
 
 RNG = RandomState(0)
 

@@ -11,7 +11,7 @@ from numpy.random import RandomState
 
 from attacks.corruptions import corrupt, frost_textures
 from attacks.corruptions.frost_textures import TEXTURES
-from attacks.corruptions.pixels import Pixels
+from attacks.corruptions.imaging.pixels import Pixels
 from robustbench_twicing.errors import UserError
 
 MODULE = sys.modules["attacks.corruptions.frost_textures"]

@@ -10,7 +10,7 @@ from PIL import Image
 from attacks import corruption_condition
 from attacks.corruptions import GeneratedImages, corrupt, image_rng
 from attacks.corruptions.generated import clean_crop
-from attacks.corruptions.pixels import Pixels
+from attacks.corruptions.imaging.pixels import Pixels
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing

@@ -15,7 +15,7 @@ from numpy.random import RandomState
 from PIL import Image
 
 from attacks.corruptions import CORRUPTIONS, SEVERITIES
-from attacks.corruptions.pixels import Pixels
+from attacks.corruptions.imaging.pixels import Pixels
 
 IMAGES = ("astronaut", "chelsea")
 # Share of the values that may differ, by one. Saturated areas tip over with the last bit of an FFT.

@@ -5,7 +5,7 @@ import pytest
 from numpy.random import RandomState
 
 from attacks.corruptions import CORRUPTIONS
-from attacks.corruptions.pixels import Pixels
+from attacks.corruptions.imaging.pixels import Pixels
 
 
 def run(name: str, image: Pixels, severity: int) -> Pixels:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from attacks.corruptions import CORRUPTIONS, SEVERITIES, corrupt, image_rng
-from attacks.corruptions.pixels import Pixels
+from attacks.corruptions.imaging.pixels import Pixels
 
 ROWS = (0, 0, 0, 223, 223, 1, 112, 40, 65, 89, 150, 199, 20, 31, 180, 77)
 COLUMNS = (0, 223, 100, 0, 223, 221, 222, 120, 150, 189, 3, 60, 38, 20, 130, 111)

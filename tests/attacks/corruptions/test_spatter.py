@@ -5,8 +5,8 @@ import pytest
 from numpy.random import RandomState
 from scipy.ndimage import maximum_filter
 
-from attacks.corruptions.canny import _is_ridge, _sobel, canny
-from attacks.corruptions.chamfer import chamfer_distance
+from attacks.corruptions.imaging.canny import _is_ridge, _sobel, canny
+from attacks.corruptions.imaging.chamfer import chamfer_distance
 from attacks.corruptions.spatter import MUD, _water, spatter
 
 

@@ -5,8 +5,8 @@ import pytest
 from numpy.random import RandomState
 
 from attacks.corruptions import SEVERITIES
-from attacks.corruptions.pixels import Pixels
-from attacks.corruptions.plasma import plasma
+from attacks.corruptions.imaging.pixels import Pixels
+from attacks.corruptions.imaging.plasma import plasma
 from attacks.corruptions.weather import fog, snow
 
 

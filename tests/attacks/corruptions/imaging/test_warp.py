@@ -6,7 +6,7 @@ from numpy.random import RandomState
 from scipy.ndimage import gaussian_filter
 
 from attacks.corruptions.elastic import smooth
-from attacks.corruptions.warp import Planes, displace, warp_affine
+from attacks.corruptions.imaging.warp import Planes, displace, warp_affine
 
 
 @pytest.fixture
