@@ -1,5 +1,9 @@
 """Reports: from the records of runs to tables that a reader can check."""
 
+import sys
+
+from robustbench_twicing.errors import MovedModules
+
 from .console import print_results
 from .imagenet_c.corruption_scores import corruption_scores, save_corruption_scores
 from .imagenet_c.normaliser import read_normaliser
@@ -20,3 +24,18 @@ __all__ = [
     "save_results",
     "write_results",
 ]
+
+_MOVED = {
+    "comparison": "statistics.comparison",
+    "corruption_error": "imagenet_c.corruption_error",
+    "corruption_scores": "imagenet_c.corruption_scores",
+    "diagnostics": "metrics.diagnostics",
+    "intervals": "statistics.intervals",
+    "paired": "statistics.paired",
+    "results": "metrics.results",
+    "sweeps": "metrics.sweeps",
+}
+"""Modules of version 0.1 that code outside may have imported, and where they are now."""
+sys.meta_path.append(
+    MovedModules({f"{__name__}.{old}": f"{__name__}.{new}" for old, new in _MOVED.items()})
+)

@@ -3,8 +3,11 @@
 The names below are loaded on first use, so that ``--help`` needs no torch.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from .errors import MovedModules
 
 if TYPE_CHECKING:
     from .classifiers.loading import load_model
@@ -27,3 +30,22 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_HOMES[name], __name__), name)
+
+
+_MOVED = {
+    "attack_batch": "conditions.attack_batch",
+    "budgets": "conditions.budgets",
+    "classifier": "classifiers.classifier",
+    "imagenet_c": "data.imagenet_c",
+    "loading": "classifiers.loading",
+    "preprocessing": "data.preprocessing",
+    "protocols": "conditions.threat_model",
+    "runner": "evaluation.runner",
+    "suites": "conditions.suites",
+    "threat": "conditions.threat_model",
+    "zoo": "checkpoints.bundled",
+}
+"""Modules of version 0.1 that code outside may have imported, and where they are now."""
+sys.meta_path.append(
+    MovedModules({f"{__name__}.{old}": f"{__name__}.{new}" for old, new in _MOVED.items()})
+)

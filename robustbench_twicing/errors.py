@@ -1,4 +1,7 @@
-"""The two kinds of failure that are not bugs."""
+"""The two kinds of failure that are not bugs, and what is said of modules that have moved."""
+
+from collections.abc import Mapping
+from importlib.abc import MetaPathFinder
 
 
 class UserError(Exception):
@@ -28,3 +31,25 @@ class BrokenAttackError(Exception):
 
     The runner turns it into an error row; it never counts as a robust image.
     """
+
+
+class MovedModules(MetaPathFinder):
+    """Answers the import of a module that has moved in one line that names its new place.
+
+    Args:
+        places: old full name to new.
+    """
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self.places = places
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
+        """No module; asked only after everything that could find one.
+
+        Raises:
+            ModuleNotFoundError: the name is an old one.
+        """
+        if fullname in self.places:
+            raise ModuleNotFoundError(
+                f"{fullname} has moved: import from {self.places[fullname]}", name=fullname
+            )

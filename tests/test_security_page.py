@@ -3,44 +3,40 @@
 import re
 from pathlib import Path
 
-from robustbench_twicing.checkpoints import contents as finding
-from robustbench_twicing.checkpoints import reading as identify
-from robustbench_twicing.checkpoints import safetensors_files
+from robustbench_twicing.checkpoints import contents, safetensors_files
+from robustbench_twicing.checkpoints import reading as checkpoint_files
 from robustbench_twicing.checkpoints.pickle import torch_pickle
 from robustbench_twicing.conditions.suites import reading as suites
 from robustbench_twicing.data import decoding
 from robustbench_twicing.data.fashion_mnist import idx
 from robustbench_twicing.data.folders import class_list, scanning
-from robustbench_twicing.files import arrays as numpy_files
-from robustbench_twicing.files import printable as lines
-from robustbench_twicing.files import regular as regular_files
-from robustbench_twicing.files import text as text_files
-from robustbench_twicing.records import parts as reading
-from robustbench_twicing.records import schema as shape
+from robustbench_twicing.files import arrays, printable, regular
+from robustbench_twicing.files import text as texts
+from robustbench_twicing.records import parts, schema
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 MIB, GIB = 2**20, 2**30
 LIMITS = {
     f"together {torch_pickle.LARGEST_SHARE} times their storages": "LARGEST_SHARE",
-    f"{identify.LARGEST_HEADER // 10**6} MB, and no longer": "LARGEST_HEADER",
+    f"{checkpoint_files.LARGEST_HEADER // 10**6} MB, and no longer": "LARGEST_HEADER",
     f"an index of shards | {safetensors_files.LARGEST_INDEX // MIB} MiB": "LARGEST_INDEX",
-    f"wrappers inside wrappers | {finding.DEEPEST} |": "DEEPEST",
+    f"wrappers inside wrappers | {contents.DEEPEST} |": "DEEPEST",
     f"{scanning.DEEPEST} folders deep": "DEEPEST",
     f"reached by {scanning.MOST_LINKS} links": "MOST_LINKS",
     f"{decoding.LARGEST_IMAGE:,} pixels": "LARGEST_IMAGE",
     f"sides up to {decoding.LONGEST_STRIP} : 1": "LONGEST_STRIP",
     f"a file of {decoding.LARGEST_FILE // GIB} GiB": "LARGEST_FILE",
-    f"unpacks to {numpy_files.LARGEST_GROWTH} times": "LARGEST_GROWTH",
-    f"or to {numpy_files.HARMLESS_SIZE // MIB} MiB": "HARMLESS_SIZE",
+    f"unpacks to {arrays.LARGEST_GROWTH} times": "LARGEST_GROWTH",
+    f"or to {arrays.HARMLESS_SIZE // MIB} MiB": "HARMLESS_SIZE",
     f"Fashion-MNIST's files | {idx.LARGEST // MIB} MiB": "LARGEST",
     f"a suite | {suites.LARGEST_FILE // 1000} kB": "LARGEST_FILE",
-    f"other text and JSON | {text_files.LARGEST_TEXT // MIB} MiB": "LARGEST_TEXT",
+    f"other text and JSON | {texts.LARGEST_TEXT // MIB} MiB": "LARGEST_TEXT",
     "below a million" if class_list.MOST_CLASSES == 10**6 else "?": "MOST_CLASSES",
-    "a million parts" if shape.MOST_PARTS == 10**6 else "?": "MOST_PARTS",
-    f"{reading.MOST_ROWS // 10**6} million records": "MOST_ROWS",
-    f"and {reading.LARGEST_PART // GIB} GiB, unpacked": "LARGEST_PART",
-    f"{lines.LONGEST:,} characters": "LONGEST",
+    "a million parts" if schema.MOST_PARTS == 10**6 else "?": "MOST_PARTS",
+    f"{parts.MOST_ROWS // 10**6} million records": "MOST_ROWS",
+    f"and {parts.LARGEST_PART // GIB} GiB, unpacked": "LARGEST_PART",
+    f"{printable.LONGEST:,} characters": "LONGEST",
 }
 
 
@@ -53,7 +49,7 @@ def test_every_limit_is_the_constant_s() -> None:
 def test_every_file_that_is_named_is_there() -> None:
     links = re.findall(r"\]\(([^)]+)\)", TEXT)
     assert all((ROOT / link).is_file() for link in links)
-    assert Path(regular_files.__file__).relative_to(ROOT).as_posix() in links
+    assert Path(regular.__file__).relative_to(ROOT).as_posix() in links
     assert (ROOT / "tests/robustbench_twicing/test_no_code_runs.py").is_file()
 
 

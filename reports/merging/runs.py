@@ -8,7 +8,7 @@
   image ids, hashes and messages are categorical; whole numbers are floats where some are missing.
 - ``runs.of(i)``: the records of entry ``i`` (a slice, no copy).
 - ``runs.notes``: sentences a reader must know about the merging itself.
-- `results(runs)` (in `results.py`): the table of results.csv; its row ``i`` is entry ``i``.
+- `results(runs)`: the table of results.csv; its row ``i`` is entry ``i``.
 
 Folders with equal manifests are shards of one run: their parts together are its records. What
 would mix numbers is refused: an image counted twice, one label for two models or one data set name

@@ -17,3 +17,9 @@ __all__ = [
     "session",
 ]
 """The modules that other rooms may use."""
+
+
+def __getattr__(name: str) -> object:
+    if name == "RunFolder":
+        raise ImportError(f"{name} has moved: import it from {__name__}.run_folder")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

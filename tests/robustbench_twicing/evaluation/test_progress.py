@@ -2,7 +2,7 @@
 
 import pytest
 
-from robustbench_twicing.evaluation import progress as stopping
+from robustbench_twicing.evaluation import progress
 from robustbench_twicing.evaluation.progress import Stop
 
 
@@ -19,7 +19,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(stopping, "time", made)
+    monkeypatch.setattr(progress, "time", made)
     return made
 
 

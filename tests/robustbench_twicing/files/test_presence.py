@@ -7,7 +7,7 @@ import pytest
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.atomic import is_there
-from robustbench_twicing.records import run_folder as store
+from robustbench_twicing.records import run_folder
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.robustbench_twicing.records.test_run_folder import evaluation, manifest, part
 
@@ -79,6 +79,6 @@ def test_a_run_that_another_process_begins_at_this_moment_is_joined(
         return looked
 
     for name in ("is_free", "is_there"):
-        monkeypatch.setattr(store, name, looking(getattr(store, name)))
+        monkeypatch.setattr(run_folder, name, looking(getattr(run_folder, name)))
     assert RunFolder.create_or_continue(tmp_path / "run", manifest()).path == tmp_path / "run"
     assert looks > 2

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import locks as ownership
+from robustbench_twicing.records import locks
 from robustbench_twicing.records.locks import Ownership
 
 
@@ -63,7 +63,7 @@ def test_without_locks_all_may_be_claimed_and_that_is_said_once(
         def lockf(*arguments: int) -> None:
             raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(ownership, "_locks", NoLocks)
+    monkeypatch.setattr(locks, "_locks", NoLocks)
     with caplog.at_level(logging.WARNING), Ownership(tmp_path) as owner:
         assert list(owner.claimed(range(3), lambda part: False)) == [0, 1, 2]
         owner.release(1)
