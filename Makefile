@@ -8,7 +8,7 @@ INSTALLED := PYTHONPATH=$(COPY) $(CURDIR)/$(BIN)/python -P $(COPY)/bin/robustben
 
 FASHION_MNIST ?= /usr/share/datasets/fashion-mnist
 
-.PHONY: demo test fuzz fault check fix bench wheel zoo zoo-seeds cut
+.PHONY: demo test fuzz fault check fix bench same wheel zoo zoo-seeds cut
 
 demo: $(STAMP)  ## the main job on the bundled images
 	$(BIN)/python run_eval.py demo
@@ -31,6 +31,9 @@ fix: $(STAMP)  ## apply lint fixes and formatting
 
 bench: $(STAMP)  ## speed against other libraries, measured in one run, as docs/benchmarks.md
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --out docs/benchmarks.md
+
+same: $(STAMP)  ## the same numbers as an earlier commit, bit for bit; DEIT=FILE PHOTOS=DIR: real ones, too
+	$(BIN)/python -m benchmarks.same $(if $(DEIT),--checkpoint $(DEIT)) $(if $(PHOTOS),--photos $(PHOTOS))
 
 fault: $(STAMP)  ## kill an evaluation 40 times, a worker of torchrun, fill a disk, damage parts
 	FAULT_KILLS=40 $(BIN)/python -m pytest -q tests/faults
