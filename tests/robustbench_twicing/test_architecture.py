@@ -39,7 +39,7 @@ def of(package: str) -> list[Path]:
 
 def test_this_test_sees_imports() -> None:
     found = set(imported(ROOT / "robustbench_twicing" / "cli" / "commands" / "eval.py"))
-    assert "reports.save_results" in found
+    assert "reports.merge" in found
     assert "robustbench_twicing.evaluation.distributed.join_team" in found
     assert len(FILES) > 60
 

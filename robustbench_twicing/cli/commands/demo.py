@@ -83,8 +83,7 @@ def _report(done: "Run", out: Path, console: "Console") -> int:
     from reports.tables.presets import preset_tables
 
     from ..report_files import HTML, Files, write_files
-    from .compare import write_comparison
-    from .eval import exit_status, save_tables
+    from ..results import exit_status, save_tables, write_comparison
 
     runs = merge([done.folder])
     table = results(runs)
