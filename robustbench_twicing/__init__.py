@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .classifiers.loading import load_model
-    from .evaluation.runner import evaluate
+    from .cli.api import evaluate
     from .models.build import build_model
     from .models.table import list_models
 
@@ -17,7 +17,7 @@ __all__ = ["__version__", "build_model", "evaluate", "list_models", "load_model"
 
 _HOMES = {
     "build_model": ".models.build",
-    "evaluate": ".evaluation.runner",
+    "evaluate": ".cli.api",
     "list_models": ".models.table",
     "load_model": ".classifiers.loading",
 }
