@@ -104,7 +104,7 @@ def _prepare(options: EvalOptions, team: "Team") -> "tuple[Request, Path]":
 
     request = team.together(lambda: make_request(_on_own_gpu(options, team)))
     if team.leads:
-        for line in request.said:
+        for line in request.messages:
             sys.stderr.write(f"{line}\n")
     share = request.options.share._replace(rank=team.rank, team=team.size)
     out = options.out or str(default_out(next(iter(request.models))))

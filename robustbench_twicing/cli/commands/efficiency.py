@@ -44,8 +44,8 @@ def run(
     """Measure all models in alternation in one process, print the table, write the file."""
     from ...classifiers.device import choose_device
     from ...classifiers.efficiency import measure_efficiency
+    from ..request.models import load_models, set_threads
     from ..request.options import EvalOptions
-    from ..request.request import load_models, set_threads
     from ..run_folders import check_out
     from ..terminal import Console
 

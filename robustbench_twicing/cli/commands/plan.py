@@ -47,7 +47,7 @@ def run(options: EvalOptions) -> None:
     console = Console()
     total = corrupting = 0.0
     unknown: list[str] = []
-    for line in request.said:
+    for line in request.messages:
         console.print(line, soft_wrap=True, highlight=False, markup=False)
     for label, classifier in request.models.items():
         sample = min(SAMPLE, *(len(task.data) for task in request.tasks))

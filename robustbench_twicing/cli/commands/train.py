@@ -43,7 +43,7 @@ def run(
     from ...training.progress import Lines
     from ...training.recipes import choose_recipe
     from ...training.session import train
-    from ..request.request import set_threads
+    from ..request.models import set_threads
     from ..terminal import Console
 
     if threads is not None:
