@@ -11,7 +11,7 @@ from .errors import MovedModules
 
 if TYPE_CHECKING:
     from .classifiers.loading import load_model
-    from .evaluation.runner import evaluate
+    from .cli.api import evaluate
     from .models.build import build_model
     from .models.table import list_models
 
@@ -20,7 +20,7 @@ __all__ = ["__version__", "build_model", "evaluate", "list_models", "load_model"
 
 _HOMES = {
     "build_model": ".models.build",
-    "evaluate": ".evaluation.runner",
+    "evaluate": ".cli.api",
     "list_models": ".models.table",
     "load_model": ".classifiers.loading",
 }

@@ -115,7 +115,7 @@ class _BarReport:
 class _LogReport:
     def __init__(self, images: int, units: float) -> None:
         self.total, self.units, self.images, self.done = images, units, 0, 0.0
-        self.start = self.said = time.perf_counter()
+        self.start = self.last_line = time.perf_counter()
 
     def __call__(self, step: Step) -> None:
         if step.resumed:
@@ -126,9 +126,9 @@ class _LogReport:
         self.done += step.units
         now = time.perf_counter()
         finished = self.images == self.total and step.images
-        if now - self.said < LOG_EVERY and not finished:
+        if now - self.last_line < LOG_EVERY and not finished:
             return
-        self.said = now
+        self.last_line = now
         elapsed = now - self.start
         if finished:  # images that could not be read took none of their share
             self.done = self.units

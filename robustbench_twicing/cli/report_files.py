@@ -1,15 +1,17 @@
 """What report makes besides tables: pictures and the page."""
 
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import pandas as pd
+
+from reports import Runs
+from reports.imagenet_c.corruption_error import Baseline
+from reports.statistics.comparison import compare_if_possible
+from reports.tables.formats import FORMATS
 
 from ..errors import UserError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from reports import Runs
-    from reports.imagenet_c.corruption_error import Baseline
 
 CONSOLE, HTML = "console", "html"
 
@@ -34,14 +36,17 @@ class Files(NamedTuple):
         """Whether the page is wanted."""
         return self.output_format == HTML and self.out is not None
 
+    @property
+    def console(self) -> bool:
+        """Whether tables are shown on the terminal."""
+        return self.output_format in (None, CONSOLE)
+
     def check(self) -> None:
         """Refuse what contradicts itself, before anything is read.
 
         Raises:
             UserError: an unknown format, or options that do nothing together.
         """
-        from reports.tables.formats import FORMATS
-
         known = (CONSOLE, *FORMATS)
         if self.output_format is not None and self.output_format not in known:
             raise UserError(
@@ -54,7 +59,7 @@ class Files(NamedTuple):
 
 
 def write_files(
-    runs: "Runs", table: "pd.DataFrame", files: Files, *, normaliser: str | None
+    runs: Runs, table: pd.DataFrame, files: Files, *, normaliser: Baseline | None
 ) -> list[str]:
     """Write pictures and the page where they are wanted; their paths, and the page's size.
 
@@ -62,39 +67,30 @@ def write_files(
         runs: merged runs.
         table: `results` of them.
         files: what is wanted.
-        normaliser: as `read_normaliser` takes it; None for AlexNet.
+        normaliser: of mCE; None for AlexNet.
 
     Raises:
         UserError: an unknown baseline, a folder that cannot be written to, or a damaged
             adversarial image.
     """
-    from reports import read_normaliser
-    from reports.page import spoken_size, write_page
+    from reports.page import spoken_size, write_page  # needs matplotlib, as most reports do not
 
-    unit = None if normaliser is None else read_normaliser(normaliser)
     written: list[str] = []
     if files.plots and files.out is not None:
-        written += map(str, _draw(runs, table, files.out, files.baseline, unit))
+        written += map(str, _draw(runs, table, files.out, files.baseline, normaliser))
     if files.page and files.out is not None:
-        path = write_page(runs, table, files.out, baseline=files.baseline, normaliser=unit)
+        path = write_page(runs, table, files.out, baseline=files.baseline, normaliser=normaliser)
         written.append(f"{path} ({spoken_size(path.stat().st_size)})")
     return written
 
 
 def _draw(
-    runs: "Runs",
-    table: "pd.DataFrame",
-    out: Path,
-    baseline: str | None,
-    unit: "Baseline | None",
+    runs: Runs, table: pd.DataFrame, out: Path, baseline: str | None, normaliser: Baseline | None
 ) -> list[Path]:
-    from itertools import chain
-
     from reports.plots import forest_pictures, pictures, save_pictures
-    from reports.statistics.comparison import compare_if_possible
 
-    drawn = pictures(table, baseline=unit)
-    found = compare_if_possible(runs, table, baseline=baseline)
-    if not isinstance(found, str):
-        drawn = chain(drawn, forest_pictures(found.rows, found.baseline))
+    drawn = pictures(table, baseline=normaliser)
+    comparison = compare_if_possible(runs, table, baseline=baseline)
+    if not isinstance(comparison, str):
+        drawn = chain(drawn, forest_pictures(comparison.rows, comparison.baseline))
     return save_pictures(drawn, out)

@@ -81,9 +81,9 @@ def images_left(folder: "RunFolder", share: "Share") -> int:
     """Images of a share that have not been evaluated, summed over models and data sets."""
     size = folder.manifest.batch_size
     return sum(
-        min(size, each.dataset["n_images"] - part * size)
-        for each in folder.manifest.evaluations
-        for part in share.parts(folder.missing(each))
+        min(size, evaluation.dataset["n_images"] - part * size)
+        for evaluation in folder.manifest.evaluations
+        for part in share.parts(folder.missing(evaluation))
     )
 
 
@@ -104,7 +104,7 @@ def _prepare(options: EvalOptions, team: "Team") -> "tuple[Request, Path]":
 
     request = team.together(lambda: make_request(_on_own_gpu(options, team)))
     if team.leads:
-        for line in request.said:
+        for line in request.messages:
             sys.stderr.write(f"{line}\n")
     share = request.options.share._replace(rank=team.rank, team=team.size)
     out = options.out or str(default_out(next(iter(request.models))))
@@ -168,13 +168,13 @@ def _amount(request: "Request") -> tuple[int, float]:
 
 def _announce(out: Path, report: "Report") -> "Report":
     """Name the run folder once work is done in it; a mistake found before that stays one line."""
-    said = False
+    announced = False
 
     def told(step: "Step") -> None:
-        nonlocal said
-        if not (said or step.resumed):
+        nonlocal announced
+        if not (announced or step.resumed):
             sys.stderr.write(f"run folder: {out}\n")
-            said = True
+            announced = True
         report(step)
 
     return told

@@ -32,7 +32,7 @@ def _open(path: Path) -> "RunFolder":
             f"{path} is a file; give the folder that it is in, the --out of an eval{known}"
         )
     if path.is_dir() and not (path / "run.json").exists():
-        runs = sorted(str(each.parent) for each in path.glob("*/run.json"))
+        runs = sorted(str(file.parent) for file in path.glob("*/run.json"))
         if runs:
             more = f" and {len(runs) - MOST_NAMES} more" if len(runs) > MOST_NAMES else ""
             raise UserError(
@@ -50,7 +50,7 @@ def check_out(out: Path | None) -> None:
     """
     if out is None:
         return
-    there = next(each for each in (out, *out.absolute().parents) if each.exists())
+    there = next(place for place in (out, *out.absolute().parents) if place.exists())
     if not there.is_dir():
         raise UserError(f"--out {out}: {there} is a file; name a folder")
     if not os.access(there, os.W_OK | os.X_OK):

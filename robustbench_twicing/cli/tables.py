@@ -3,15 +3,21 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+import pandas as pd
+
+from reports import Runs
+from reports.imagenet_c.corruption_error import Baseline
+from reports.tables.beside import beside_published
+from reports.tables.efficiency import efficiency_beside_published, efficiency_tables
+from reports.tables.marks import MARKINGS, mark
+from reports.tables.pivot import pivot_tables
+from reports.tables.presets import PAPER_BUDGETS, PRESETS, Choices, preset_tables
+from reports.tables.sheet import Sheet
+
+from ..conditions.budgets import parse_budget
 from ..errors import UserError
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from reports import Runs
-    from reports.tables.sheet import Sheet
 
 EFFICIENCY = "efficiency"
 """The preset whose numbers are not from run folders."""
@@ -28,7 +34,6 @@ class TableOptions(NamedTuple):
         eps: budgets, like ``1/255`` or ``spsa=0.5/255``.
         mark: what is marked.
         published: whether published numbers stand beside ours.
-        normaliser: of mCE; None for AlexNet.
     """
 
     preset: str | None = None
@@ -38,7 +43,6 @@ class TableOptions(NamedTuple):
     eps: Sequence[str] = ()
     mark: str = "best"
     published: bool = False
-    normaliser: str | None = None
 
     @property
     def free(self) -> bool:
@@ -48,12 +52,7 @@ class TableOptions(NamedTuple):
     @property
     def named(self) -> bool:
         """Whether anything but all results is asked for."""
-        return self.chosen or self.published
-
-    @property
-    def chosen(self) -> bool:
-        """Whether any table is named."""
-        return self.free or self.preset is not None
+        return self.free or self.preset is not None or self.published
 
 
 def check_options(options: TableOptions) -> None:
@@ -62,9 +61,6 @@ def check_options(options: TableOptions) -> None:
     Raises:
         UserError: unknown names, or options that do nothing together.
     """
-    from reports.tables.marks import MARKINGS
-    from reports.tables.presets import PRESETS
-
     known = (*PRESETS, EFFICIENCY)
     if options.preset is not None and options.preset not in known:
         raise UserError(f"--preset {options.preset!r} is unknown; known: {', '.join(known)}")
@@ -88,10 +84,6 @@ def parse_budgets_of(texts: Sequence[str]) -> dict[str, Fraction]:
     Raises:
         UserError: not a budget, or an attack that the table has not.
     """
-    from reports.tables.presets import PAPER_BUDGETS
-
-    from ..conditions.budgets import parse_budget
-
     budgets = dict(PAPER_BUDGETS)
     for text in texts:
         attack, equals, budget = text.rpartition("=")
@@ -102,18 +94,20 @@ def parse_budgets_of(texts: Sequence[str]) -> dict[str, Fraction]:
     return budgets
 
 
-def make_sheets(runs: "Runs", table: "pd.DataFrame", options: TableOptions) -> "list[Sheet]":
+def make_sheets(
+    runs: Runs, table: pd.DataFrame, options: TableOptions, *, normaliser: Baseline | None
+) -> list[Sheet]:
     """The tables that are asked for, marked, with the published numbers where they are wanted.
+
+    Args:
+        runs: merged runs.
+        table: `results` of them.
+        options: what is asked for.
+        normaliser: of mCE; None for AlexNet.
 
     Raises:
         UserError: nothing of what is asked for is there, or a cell or column would mix numbers.
     """
-    from reports import read_normaliser
-    from reports.tables.beside import beside_published
-    from reports.tables.marks import MARKINGS, mark
-    from reports.tables.pivot import pivot_tables
-    from reports.tables.presets import Choices, preset_tables
-
     if options.free:
         names = {name: getattr(options, name) for name in ("rows", "columns", "values")}
         lists = {
@@ -122,15 +116,14 @@ def make_sheets(runs: "Runs", table: "pd.DataFrame", options: TableOptions) -> "
         }
         sheets = pivot_tables(runs, table, **lists)
     else:
-        baseline = None if options.normaliser is None else read_normaliser(options.normaliser)
-        choices = Choices(parse_budgets_of(options.eps), baseline)
+        choices = Choices(parse_budgets_of(options.eps), normaliser)
         sheets = preset_tables(options.preset or "results", runs, table, choices)
     if not sheets:
         raise UserError(
             f"these runs have nothing for --preset {options.preset}; their conditions are "
             f"{', '.join(dict.fromkeys(table['condition']))}"
         )
-    marking = next(each for each in MARKINGS if each == options.mark)
+    marking = next(marking for marking in MARKINGS if marking == options.mark)
     made = []
     for sheet in sheets:
         made.append(mark(sheet, marking, runs))
@@ -139,15 +132,12 @@ def make_sheets(runs: "Runs", table: "pd.DataFrame", options: TableOptions) -> "
     return made
 
 
-def make_efficiency_sheets(paths: Sequence[Path], options: TableOptions) -> "list[Sheet]":
+def make_efficiency_sheets(paths: Sequence[Path], options: TableOptions) -> list[Sheet]:
     """The tables of the command efficiency.
 
     Raises:
         UserError: no such file, or not of that command.
     """
-    from reports.tables.efficiency import efficiency_beside_published, efficiency_tables
-    from reports.tables.marks import mark
-
     made = []
     for sheet in efficiency_tables(paths):
         made.append(mark(sheet, "none" if options.mark == "none" else "best"))

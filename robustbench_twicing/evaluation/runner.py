@@ -1,7 +1,5 @@
 """The one loop: models, batches, conditions."""
 
-import tempfile
-import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -15,12 +13,9 @@ import torch
 from ..classifiers.classifier import Classifier
 from ..classifiers.device import choose_device
 from ..classifiers.gradient import eval_mode
-from ..conditions.condition import AttackFunction, Condition, from_functions
-from ..data.crop_cache import cache_crops
-from ..data.dataset import Dataset
+from ..conditions.condition import Condition
 from ..data.image_maker import Maker
 from ..data.loader import load_batches
-from ..data.opening import open_dataset
 from ..records.adversarial import FOLDER as ADVERSARIAL
 from ..records.adversarial import AdversarialStore
 from ..records.environment import describe_environment
@@ -31,10 +26,10 @@ from .manifest import make_manifest
 from .options import PRECISIONS, Options
 from .part import evaluate_part
 from .progress import Report, Step, Stop, silent
-from .tasks import Subject, Task, make_task
+from .tasks import Subject, Task
 from .validation import check_request, check_same_images
 
-__all__ = ["Options", "Run", "evaluate", "evaluate_models", "units"]
+__all__ = ["Options", "Run", "evaluate_models", "units"]
 
 
 @dataclass(frozen=True)
@@ -58,62 +53,6 @@ class Run:
         evaluations = self.folder.manifest.evaluations
         frames = [self.folder.records(each).frame for each in evaluations]
         return pd.concat(frames, ignore_index=True)
-
-
-def evaluate(  # noqa: PLR0913 - one keyword for each thing a user may say of a run
-    classifier: Classifier,
-    data: Dataset | str,
-    conditions: Mapping[str, AttackFunction | Condition | None],
-    *,
-    out: str | Path | None = None,
-    seed: int = 0,
-    batch_size: int = 32,
-    label: str | None = None,
-    device: str = "auto",
-    on_bad_image: str = "stop",
-    workers: int = 1,
-    cache: str | Path | None = None,
-) -> Run:
-    """Evaluate one classifier on one data set under some conditions.
-
-    Args:
-        classifier: from `load_model`, or a `Classifier` around a network of your own.
-        data: a data set, or the name or folder of one.
-        conditions: id to attack, for example
-            ``{"clean": None, "pgd@1/255": partial(pgd, eps=1 / 255)}``. An attack is called as
-            ``attack(model, x, y, generator=generators)`` with one generator per image; the budget
-            in the id is the one its result is checked against. A corruption has none:
-            ``{"imagenet-c/fog/3": corruption_condition("fog", 3)}``.
-        out: run folder; one that exists is continued. None: a temporary one.
-        seed: base seed of every random stream.
-        batch_size: images per batch.
-        label: name in tables; default the model's name.
-        device: ``auto``, ``cpu`` or ``cuda``.
-        on_bad_image: ``stop`` at an image that cannot be decoded, or ``skip`` and list it.
-        workers: processes that read and corrupt images. With more than 1 the calling script needs
-            ``if __name__ == "__main__":``, as for all of `multiprocessing`.
-        cache: folder in which decoded crops are kept; None keeps none.
-
-    Raises:
-        UserError: a condition without a budget, a folder of another run, labels that do not fit.
-        BadImageError: an image that cannot be decoded, with its path.
-    """
-    options = Options(seed, batch_size, on_bad_image, device, workers=workers)
-    dataset = open_dataset(data) if isinstance(data, str) else data
-    if cache is not None:
-        dataset = cache_crops(dataset, Path(cache))
-    tasks = [make_task(dataset, from_functions(conditions))]
-    models = {label or classifier.record.model: classifier}
-    if out is not None:
-        return evaluate_models(models, tasks, out=Path(out), options=options)
-    temporary = tempfile.TemporaryDirectory()
-    try:
-        run = evaluate_models(models, tasks, out=Path(temporary.name) / "run", options=options)
-    except BaseException:
-        temporary.cleanup()
-        raise
-    weakref.finalize(run.folder, temporary.cleanup)
-    return run
 
 
 def evaluate_models(

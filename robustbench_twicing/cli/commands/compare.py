@@ -1,12 +1,9 @@
 """compare: all models against one of them on the same images, with significance."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from reports.statistics.comparison import Comparison
 
 
 def register(app: typer.Typer) -> None:
@@ -37,29 +34,19 @@ def run(
     from reports.tables.comparing import comparison_notes, tables_by_model
     from reports.tables.formats.as_console import print_notes, print_sheet
 
+    from ..results import exit_status, write_comparison
     from ..run_folders import check_out, open_runs
     from ..terminal import Console
-    from .eval import exit_status
 
     check_out(out)
     runs = merge(open_runs(run_dirs))
     table = results(runs)
-    found = compare(runs, table, baseline=baseline, intersect=intersect, seed=seed)
+    comparison = compare(runs, table, baseline=baseline, intersect=intersect, seed=seed)
     console = Console()
-    for sheet in tables_by_model(found):
+    for sheet in tables_by_model(comparison):
         print_sheet(sheet, console)
-    print_notes(comparison_notes(found), console)
+    print_notes(comparison_notes(comparison), console)
     if out is not None:
-        for path in write_comparison(found, out):
+        for path in write_comparison(comparison, out):
             typer.echo(f"written: {path}", err=True)
     return exit_status(table)
-
-
-def write_comparison(found: "Comparison", out: Path) -> list[Path]:
-    """Write comparison.csv, changed.csv and the tables in the other formats; their paths."""
-    from reports.statistics.comparison import save_comparison
-    from reports.tables.comparing import comparison_tables
-    from reports.tables.formats import FORMATS, save_sheets
-
-    names = [name for name in FORMATS if name != "csv"]
-    return save_comparison(found, out) + save_sheets(comparison_tables(found), out, names)

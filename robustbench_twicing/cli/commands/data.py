@@ -42,17 +42,17 @@ def data(
     from ..terminal import Console
 
     dataset = open_dataset(source, labels=labels, classes=classes, limit=limit, seed=seed)
-    found = _survey(dataset, full)
-    if len(found.bad) == len(dataset):
-        raise UserError(f"{source}: none of {len(dataset)} images can be read; {found.bad[0]}")
+    survey = _survey(dataset, full)
+    if len(survey.bad) == len(dataset):
+        raise UserError(f"{source}: none of {len(dataset)} images can be read; {survey.bad[0]}")
     folder = Path(split_name(source).spec).expanduser()
     root = folder.absolute() if folder.exists() else None
     console = Console()
-    _facts(console, dataset, found)
+    _facts(console, dataset, survey)
     _sentences(console, "Notes", dataset.notes)
     _sentences(console, "Left out", [f"{item.id}: {item.reason}" for item in dataset.skipped])
-    _sentences(console, "Cannot be decoded", [f"{error.path} {error.what}" for error in found.bad])
-    _sentences(console, "Suspicions", suspicions(dataset, found, root))
+    _sentences(console, "Cannot be decoded", [f"{error.path} {error.what}" for error in survey.bad])
+    _sentences(console, "Suspicions", suspicions(dataset, survey, root))
 
 
 def _survey(dataset: Dataset, full: bool) -> Survey:
@@ -67,7 +67,7 @@ def _survey(dataset: Dataset, full: bool) -> Survey:
         return survey(dataset, full=full, advance=lambda: progress.advance(task))
 
 
-def _facts(console: Console, dataset: Dataset, found: Survey) -> None:
+def _facts(console: Console, dataset: Dataset, survey: Survey) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -79,9 +79,9 @@ def _facts(console: Console, dataset: Dataset, found: Survey) -> None:
         "labels": dataset.labelling,
         "images": _counts(dataset),
         "per class": _per_class(dataset),
-        "sizes": _sizes(found),
-        "kinds": _common(found.kinds.most_common()),
-        "looked at": "every pixel" if found.decoded else "headers only; --full decodes everything",
+        "sizes": _sizes(survey),
+        "kinds": _common(survey.kinds.most_common()),
+        "looked at": "every pixel" if survey.decoded else "headers only; --full decodes everything",
         "fingerprint": dataset.fingerprint,
     }
     for flag in dataset.flags:
@@ -131,17 +131,17 @@ def _class_name(dataset: Dataset, label: int) -> str:
     return f"{label} {wnids()[label]}" if dataset.num_classes == NUM_CLASSES else str(label)
 
 
-def _sizes(found: Survey) -> str:
-    if not found.sizes:
+def _sizes(survey: Survey) -> str:
+    if not survey.sizes:
         return "unknown"
-    sides = [side for size in found.sizes for side in size]
-    common = [(f"{width} x {height}", number) for (width, height), number in _top(found)]
-    every = "" if len(found.sizes) == 1 else f"{min(sides)} to {max(sides)} pixels a side; "
-    return every + _common(common, len(found.sizes))
+    sides = [side for size in survey.sizes for side in size]
+    common = [(f"{width} x {height}", number) for (width, height), number in _top(survey)]
+    every = "" if len(survey.sizes) == 1 else f"{min(sides)} to {max(sides)} pixels a side; "
+    return every + _common(common, len(survey.sizes))
 
 
-def _top(found: Survey) -> list[tuple[tuple[int, int], int]]:
-    return sorted(found.sizes.items(), key=lambda item: (-item[1], item[0]))
+def _top(survey: Survey) -> list[tuple[tuple[int, int], int]]:
+    return sorted(survey.sizes.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _common(counts: list[tuple[str, int]], kinds: int = 0) -> str:

@@ -83,8 +83,7 @@ def _report(done: "Run", out: Path, console: "Console") -> int:
     from reports.tables.presets import preset_tables
 
     from ..report_files import HTML, Files, write_files
-    from .compare import write_comparison
-    from .eval import exit_status, save_tables
+    from ..results import exit_status, save_tables, write_comparison
 
     runs = merge([done.folder])
     table = results(runs)
@@ -124,9 +123,9 @@ def _remove_earlier_demo(out: Path) -> None:
         raise UserError(f"--out {out} is a file; name a folder")
     strange = {path.name for path in out.iterdir()} - {RUN, REPORT}
     if not strange and (out / RUN).exists():
-        for each in RunFolder.open(out / RUN).manifest.evaluations:
-            if (each.record["checkpoint"], each.dataset["name"]) != (CHECKPOINT, DATA):
-                strange.add(each.label)
+        for model in RunFolder.open(out / RUN).manifest.evaluations:
+            if (model.record["checkpoint"], model.dataset["name"]) != (CHECKPOINT, DATA):
+                strange.add(model.label)
     if strange:
         raise UserError(f"{out} is not what an earlier demo left behind; use another --out")
     shutil.rmtree(out)

@@ -44,8 +44,8 @@ def run(
     """Measure all models in alternation in one process, print the table, write the file."""
     from ...classifiers.device import choose_device
     from ...classifiers.efficiency import measure_efficiency
+    from ..request.models import load_models, set_threads
     from ..request.options import EvalOptions
-    from ..request.request import load_models, set_threads
     from ..run_folders import check_out
     from ..terminal import Console
 
@@ -56,14 +56,14 @@ def run(
     set_threads(threads)
     named = [_with_weights(asked) for asked in model]
     options = EvalOptions(model=named, label=label or [], attention=attention, kernels="plain")
-    found = measure_efficiency(
+    measured = measure_efficiency(
         load_models(options), batch_size=batch_size, rounds=rounds, device=where
     )
     console = Console()
-    _print(found, console)
-    console.print(_basis(found[0], rounds), soft_wrap=True, highlight=False, markup=False)
+    _print(measured, console)
+    console.print(_basis(measured[0], rounds), soft_wrap=True, highlight=False, markup=False)
     if out is not None:
-        _write(found, out)
+        _write(measured, out)
         console.print(f"efficiency: {out}", soft_wrap=True, highlight=False, markup=False)
 
 
@@ -74,19 +74,19 @@ def _with_weights(asked: str) -> str:
     return asked if "=" in asked or is_user_code(asked) else f"{asked}=random:0"
 
 
-def _print(found: "Sequence[Efficiency]", console: "RichConsole") -> None:
+def _print(measured: "Sequence[Efficiency]", console: "RichConsole") -> None:
     from reports.tables.formats.as_console import print_slots
     from reports.tables.formats.layout import Slot
 
     texts = {
-        "ms/image": [f"{each.ms_per_image_median:.3g}" for each in found],
-        "p25-p75": [f"{each.ms_p25:.3g}-{each.ms_p75:.3g}" for each in found],
-        "ratio": [f"{each.ratio:.3f}" for each in found],
-        "GMACs": [f"{each.gmacs:.4g}" for each in found],
-        "params (M)": [f"{each.params_million:.4g}" for each in found],
-        "peak MiB": [f"{each.peak_mib:.4g}" for each in found],
+        "ms/image": [f"{model.ms_per_image_median:.3g}" for model in measured],
+        "p25-p75": [f"{model.ms_p25:.3g}-{model.ms_p75:.3g}" for model in measured],
+        "ratio": [f"{model.ratio:.3f}" for model in measured],
+        "GMACs": [f"{model.gmacs:.4g}" for model in measured],
+        "params (M)": [f"{model.params_million:.4g}" for model in measured],
+        "peak MiB": [f"{model.peak_mib:.4g}" for model in measured],
     }
-    names = Slot("model", [each.label for each in found], is_name=True)
+    names = Slot("model", [model.label for model in measured], is_name=True)
     print_slots([names], [Slot(head, column) for head, column in texts.items()], console)
 
 
@@ -102,9 +102,9 @@ def _basis(first: "Efficiency", rounds: int) -> str:
     )
 
 
-def _write(found: "Sequence[Efficiency]", out: Path) -> None:
+def _write(measured: "Sequence[Efficiency]", out: Path) -> None:
     import pandas as pd
 
     from reports.text.csv_text import save_csv
 
-    save_csv(pd.DataFrame([each.row() for each in found]), out)
+    save_csv(pd.DataFrame([model.row() for model in measured]), out)

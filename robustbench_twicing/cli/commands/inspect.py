@@ -42,26 +42,26 @@ def inspect(
     from ..terminal import Console
 
     console = Console()
-    found = inspect_checkpoint(checkpoint)
-    _file(console, found)
-    for kind, weights in found.weights.items():
+    inspection = inspect_checkpoint(checkpoint)
+    _file(console, inspection)
+    for kind, weights in inspection.weights.items():
         _weights(console, kind, weights)
-    _architecture(console, found)
-    _candidates(console, found)
+    _architecture(console, inspection)
+    _candidates(console, inspection)
     if data is not None:
-        _probe(console, found, checkpoint, data, labels, classes, limit, batch_size, device)
+        _probe(console, inspection, checkpoint, data, labels, classes, limit, batch_size, device)
 
 
-def _file(console: Console, found: Inspection) -> None:
-    file = found.file
+def _file(console: Console, inspection: Inspection) -> None:
+    file = inspection.file
     rows = {
         "file": str(file.path),
         "bytes": f"{file.path.stat().st_size:,}",
         "container": file.container,
         "SHA-256": file.sha256,
-        "top keys": ", ".join(found.top) or "a bare state dict",
+        "top keys": ", ".join(inspection.top) or "a bare state dict",
     }
-    for key, value in found.facts.items():
+    for key, value in inspection.facts.items():
         if isinstance(value, dict):
             rows[key] = ", ".join(f"{name}={part}" for name, part in value.items())
         else:
@@ -83,13 +83,13 @@ def _weights(console: Console, kind: str, weights: WeightsFacts) -> None:
     _grid(console, f"Weights: {kind}", rows)
 
 
-def _architecture(console: Console, found: Inspection) -> None:
+def _architecture(console: Console, inspection: Inspection) -> None:
     from ...checkpoints.architecture import LAYOUT_NAMES
 
-    seen = found.seen
+    seen = inspection.seen
     rows: dict[str, str] = {}
     if seen is None:
-        groups = next(iter(found.weights.values())).groups
+        groups = next(iter(inspection.weights.values())).groups
         more = f" and {len(groups) - FEW_GROUPS} more" if len(groups) > FEW_GROUPS else ""
         rows["layout"] = "unknown here"
         rows["keys"] = ", ".join(groups[:FEW_GROUPS]) + more
@@ -102,12 +102,12 @@ def _architecture(console: Console, found: Inspection) -> None:
         rows["classes"] = str(seen.classes)
         rows["distilled"] = "yes" if seen.distilled else "no"
     rows["named by the file"] = (
-        ", ".join(f"{name} ({where})" for where, name in found.declared.items()) or "no name"
+        ", ".join(f"{name} ({where})" for where, name in inspection.declared.items()) or "no name"
     )
-    if found.ema_difference is not None:
+    if inspection.ema_difference is not None:
         rows["EMA against plain"] = (
-            f"differs by up to {found.ema_difference:.3g}"
-            if found.ema_difference
+            f"differs by up to {inspection.ema_difference:.3g}"
+            if inspection.ema_difference
             else "identical values"
         )
     _grid(console, "Architecture", rows)
@@ -120,33 +120,33 @@ def _grid_size(grid: int | None, patch: int | None) -> str:
     return f"{grid} x {grid} patches{size}"
 
 
-def _candidates(console: Console, found: Inspection) -> None:
+def _candidates(console: Console, inspection: Inspection) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from ...checkpoints.candidates import SAME_KEYS
 
-    if not found.candidates:
+    if not inspection.candidates:
         console.print("No model of the table fits; one of timm's may (timm:NAME).\n")
         return
     table = Table(title="Models that fit", title_justify="left")
     table.add_column("name", overflow="fold")
     table.add_column("speaks for it", overflow="fold")
     table.add_column("would need", overflow="fold")
-    for candidate in found.candidates:
+    for candidate in inspection.candidates:
         table.add_row(
             Text(candidate.name),
             "; ".join(candidate.reasons),
             "; ".join(candidate.against) or "nothing",
         )
     console.print(table)
-    if len(found.candidates) > 1:
+    if len(inspection.candidates) > 1:
         console.print(SAME_KEYS + "\n")
 
 
 def _probe(
     console: Console,
-    found: Inspection,
+    inspection: Inspection,
     checkpoint: str,
     data: str,
     labels: Path | None,
@@ -164,7 +164,7 @@ def _probe(
     from ..terminal import Console as ErrorConsole
 
     images = open_dataset(data, labels=labels, classes=classes, limit=limit)
-    runs = [(name, kind) for name in variants(found.candidates) for kind in found.weights]
+    runs = [(name, kind) for name in variants(inspection.candidates) for kind in inspection.weights]
     table = Table(title=f"Probe: clean accuracy on {images.name}", title_justify="left")
     table.add_column("name", overflow="fold")
     table.add_column("weights")
@@ -179,7 +179,7 @@ def _probe(
                 name,
                 kind,
                 images,
-                num_classes=found.seen.classes if found.seen else None,
+                num_classes=inspection.seen.classes if inspection.seen else None,
                 batch_size=batch_size,
                 device=device,
                 advance=lambda count: progress.advance(task, count),

@@ -47,7 +47,7 @@ def run(options: EvalOptions) -> None:
     console = Console()
     total = corrupting = 0.0
     unknown: list[str] = []
-    for line in request.said:
+    for line in request.messages:
         console.print(line, soft_wrap=True, highlight=False, markup=False)
     for label, classifier in request.models.items():
         sample = min(SAMPLE, *(len(task.data) for task in request.tasks))
@@ -90,7 +90,7 @@ def _show(
     columns = ["condition", "forward", "backward", "time", *(["its images"] if making else [])]
     table = Table(*columns, title=title)
     total = 0.0
-    several = len({each.protocol for each in task.conditions}) > 1
+    several = len({condition.protocol for condition in task.conditions}) > 1
     for condition in task.conditions:
         name = f"{condition.id} {condition.protocol}" if several else condition.id
         if condition.passes is None:
@@ -112,14 +112,18 @@ def measure_making(classifier: "Classifier", task: "Task", seed: int) -> dict[st
     """Seconds that one image of every condition takes to make, by its key; one that fails has 0."""
     from ...data.image_maker import ImageRequest, Maker
 
-    sourced = {each.key: each.images for each in task.conditions if each.images is not None}
+    sourced = {
+        condition.key: condition.images
+        for condition in task.conditions
+        if condition.images is not None
+    }
     maker = Maker(task.data, classifier.preprocessing, sourced, seed)
-    found = {}
+    seconds = {}
     for key in sourced:
         start = time.perf_counter()
         (made,) = maker.make(ImageRequest(key, [0]))
-        found[key] = 0.0 if isinstance(made, Exception) else time.perf_counter() - start
-    return found
+        seconds[key] = 0.0 if isinstance(made, Exception) else time.perf_counter() - start
+    return seconds
 
 
 def measure_speed(classifier: "Classifier", count: int, device: "torch.device") -> Speed:

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..report_files import CONSOLE, Files, write_files
-from ..run_folders import check_out
-from ..signals import DONE
-from ..tables import EFFICIENCY, TableOptions, check_options, make_efficiency_sheets, make_sheets
-
 if TYPE_CHECKING:
     from reports.tables.sheet import Sheet
+
+    from ..report_files import Files
+    from ..tables import TableOptions
 
 NAMES = "NAME,..."
 
@@ -80,51 +78,59 @@ def run(
     Returns:
         Exit status: 3 with error rows, 4 with images missing.
     """
-    options = TableOptions(preset, rows, columns, values, eps or [], mark, published, normaliser)
+    from ..report_files import Files
+    from ..run_folders import check_out
+    from ..signals import DONE
+    from ..tables import EFFICIENCY, TableOptions, check_options, make_efficiency_sheets
+
+    options = TableOptions(preset, rows, columns, values, eps or [], mark, published)
     check_options(options)
     files = Files(output_format, plots, baseline, out)
     files.check()
     check_out(out)
     if preset == EFFICIENCY:
         sheets = make_efficiency_sheets(run_dirs, options)
-        if output_format in (None, CONSOLE):
+        if files.console:
             _print(sheets)
-        _write(sheets, output_format, out)
+        _write(sheets, files)
         return DONE
-    return _report(run_dirs, options, files)
+    return _report(run_dirs, options, files, normaliser)
 
 
-def _report(run_dirs: Sequence[Path], options: TableOptions, files: Files) -> int:
+def _report(
+    run_dirs: Sequence[Path], options: "TableOptions", files: "Files", normaliser_name: str | None
+) -> int:
     from reports import merge, read_normaliser, results
     from reports.statistics.comparison import check_baseline
     from reports.text.csv_text import csv_text
 
+    from ..report_files import write_files
+    from ..results import exit_status, save_tables, show_results
     from ..run_folders import open_runs
-    from .eval import exit_status, save_tables, show_results
+    from ..tables import make_sheets
 
     folders = open_runs(run_dirs)
-    labels = [each.label for folder in folders for each in folder.manifest.evaluations]
+    labels = [model.label for folder in folders for model in folder.manifest.evaluations]
     check_baseline(labels, files.baseline)
-    if options.normaliser is not None:
-        read_normaliser(options.normaliser)
-    named, output_format, out = options.named, files.output_format, files.out
-    if output_format in (None, CONSOLE) and not named:
-        status = show_results(folders, normaliser=options.normaliser)
-        if out is None:
-            return status
+    normaliser = None if normaliser_name is None else read_normaliser(normaliser_name)
     runs = merge(folders)
     table = results(runs)
-    if out is None and output_format == "csv" and not named:
+    if files.console and not options.named:
+        folder = folders[0].path if len(folders) == 1 else None
+        show_results(runs, table, folder=folder, normaliser=normaliser)
+        if files.out is None:
+            return exit_status(table)
+    if files.out is None and files.output_format == "csv" and not options.named:
         typer.echo(csv_text(table), nl=False)
         return exit_status(table)
-    sheets = make_sheets(runs, table, options)
-    if named and output_format in (None, CONSOLE):
+    sheets = make_sheets(runs, table, options, normaliser=normaliser)
+    if options.named and files.console:
         _print(sheets)
-    if out is not None:
-        _say(save_tables(table, out, normaliser=options.normaliser))
-        _say(write_files(runs, table, files, normaliser=options.normaliser))
-    if named or not files.page:
-        _write(sheets, output_format, out)
+    if files.out is not None:
+        _say(save_tables(table, files.out, normaliser=normaliser))
+        _say(write_files(runs, table, files, normaliser=normaliser))
+    if options.named or not files.page:
+        _write(sheets, files)
     return exit_status(table)
 
 
@@ -137,14 +143,17 @@ def _print(sheets: "Sequence[Sheet]") -> None:
         print_sheet(sheet, Console())
 
 
-def _write(sheets: "Sequence[Sheet]", output_format: str | None, out: Path | None) -> None:
+def _write(sheets: "Sequence[Sheet]", files: "Files") -> None:
     """Into files with --out, in all formats or the one asked for; else on standard output."""
     from reports.tables.formats import FORMATS, save_sheets
 
-    if out is not None and output_format != CONSOLE:
-        _say(save_sheets(sheets, out, [output_format] if output_format else list(FORMATS)))
-    elif out is None and output_format not in (None, CONSOLE):
-        typer.echo("\n".join(FORMATS[output_format].render(each) for each in sheets), nl=False)
+    from ..report_files import CONSOLE
+
+    name = files.output_format
+    if files.out is not None and name != CONSOLE:
+        _say(save_sheets(sheets, files.out, [name] if name else list(FORMATS)))
+    elif files.out is None and name not in (None, CONSOLE):
+        typer.echo("\n".join(FORMATS[name].render(sheet) for sheet in sheets), nl=False)
 
 
 def _say(paths: Sequence[Path | str]) -> None:

@@ -43,7 +43,7 @@ def run(
     from ...training.progress import Lines
     from ...training.recipes import choose_recipe
     from ...training.session import train
-    from ..request.request import set_threads
+    from ..request.models import set_threads
     from ..terminal import Console
 
     if threads is not None:
@@ -67,9 +67,9 @@ def run(
         workers=workers,
         report=Lines(model, chosen.batch_size),
     )
-    found = "" if done.right is None else f", {done.right} of {done.images} right on {val}"
+    accuracy = "" if done.right is None else f", {done.right} of {done.images} right on {val}"
     Console().print(
-        f"{model} is trained{found}. Evaluate it with --model '{model}={done.weights}'.",
+        f"{model} is trained{accuracy}. Evaluate it with --model '{model}={done.weights}'.",
         soft_wrap=True,
         highlight=False,
         markup=False,

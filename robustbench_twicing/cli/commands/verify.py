@@ -74,7 +74,7 @@ def run(options: EvalOptions) -> int:
     (data, _), *_ = request.tasks
     device = choose_device(options.device)
     console = Console()
-    found: list[Agreement] = []
+    agreements: list[Agreement] = []
     for label, model in request.models.items():
         if data.space is not None:
             model = model.answering_in(data.space)
@@ -84,14 +84,14 @@ def run(options: EvalOptions) -> int:
         y = torch.tensor([data.labels[index] for index in indices], device=device)
         _check(label, model.to(device), x, y)
         rows = list(verify(Setting(model, x, y, budget, options.seed)))
-        found += rows
+        agreements += rows
         console.print(_table(f"{label}, {len(x)} images, eps {budget * 255:g}/255", rows))
     console.print(
         "share: of pixels more than 1e-6 apart; up to 1 in 10,000 may be, where a gradient next to "
         "zero has another sign. pgd: the start, the first step, and every further step from the "
         "library's own iterate."
     )
-    return ERROR_ROWS if any(row.agrees is False for row in found) else DONE
+    return ERROR_ROWS if any(row.agrees is False for row in agreements) else DONE
 
 
 def _check(label: str, model: "Classifier", x: "Tensor", y: "Tensor") -> None:

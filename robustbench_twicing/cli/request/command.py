@@ -27,16 +27,16 @@ def add_command(
     def command(**values: Any) -> int | None:
         return run(EvalOptions(**values))
 
-    taken = [each for each in fields(EvalOptions) if only is None or each.name in only]
+    taken = [option for option in fields(EvalOptions) if only is None or option.name in only]
     parameters = [
         inspect.Parameter(
-            each.name,
+            option.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=each.default if each.default is not MISSING else [],
-            annotation=each.type,
+            default=option.default if option.default is not MISSING else [],
+            annotation=option.type,
         )
-        for each in taken
+        for option in taken
     ]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {each.name: each.type for each in taken}
+    command.__annotations__ = {option.name: option.type for option in taken}
     app.command(name, help=help_text)(command)

@@ -1,8 +1,13 @@
 """From --corruptions, --severities and --imagenet-c to items of a suite, and to conditions."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from attacks import corruption_condition
+from attacks.corruptions import GeneratedImages, OfficialImages
+
+from ...conditions.condition import Condition
+from ...conditions.suites import SuiteItem
+from ...data.dataset import Dataset
 from ...data.imagenet_c import SIDE, cells, parse_corruptions, parse_id, parse_severities
 from ...errors import UserError
 from .options import EvalOptions
@@ -10,47 +15,38 @@ from .options import EvalOptions
 MOST_NAMES = 6
 """Conditions that one line names."""
 
-if TYPE_CHECKING:
-    from ...conditions.condition import Condition
-    from ...conditions.suites import SuiteItem
-    from ...data.dataset import Dataset
 
-
-def named_item(name: str) -> "SuiteItem":
+def named_item(name: str) -> SuiteItem:
     """The item that ``imagenet-c/fog/3`` among the --attacks means.
 
     Raises:
         UserError: an unknown name.
     """
-    from ...conditions.suites import SuiteItem
-
     corruptions, severities = parse_id(name)
     return SuiteItem(corruption=corruptions, severity=severities)
 
 
-def with_corruptions(items: "Sequence[SuiteItem]", options: EvalOptions) -> "list[SuiteItem]":
+def with_corruptions(items: Sequence[SuiteItem], options: EvalOptions) -> list[SuiteItem]:
     """The items, with the corruptions and severities that the command line puts in their place.
 
     Raises:
         UserError: unknown names, or options of corruptions without any.
     """
-    from ...conditions.suites import SuiteItem
-
-    found = list(items)
+    replaced = list(items)
     if options.corruptions is not None:
         others = [item for item in items if not item.corruption]
-        found = [*others, SuiteItem(corruption=parse_corruptions(options.corruptions))]
+        replaced = [*others, SuiteItem(corruption=parse_corruptions(options.corruptions))]
     if options.severities is not None:
         severities = parse_severities(options.severities)
-        found = [
+        replaced = [
             item.model_copy(update={"severity": severities}) if item.corruption else item
-            for item in found
+            for item in replaced
         ]
-    _check_used(found, options)
-    return found
+    _check_used(replaced, options)
+    return replaced
 
 
-def _check_used(items: "Sequence[SuiteItem]", options: EvalOptions) -> None:
+def _check_used(items: Sequence[SuiteItem], options: EvalOptions) -> None:
     """Options about corruptions are refused where there is none, and where files need none."""
     given = {
         "--severities": options.severities,
@@ -73,16 +69,12 @@ def _check_used(items: "Sequence[SuiteItem]", options: EvalOptions) -> None:
         )
 
 
-def corrupted_conditions(
-    item: "SuiteItem", protocol: str, options: EvalOptions
-) -> "list[Condition]":
+def corrupted_conditions(item: SuiteItem, protocol: str, options: EvalOptions) -> list[Condition]:
     """The conditions of one item.
 
     Raises:
         UserError: no such folder, or a bad size or second JPEG.
     """
-    from attacks import corruption_condition
-
     side = SIDE if options.imagenet_c_size is None else options.imagenet_c_size
     return [
         corruption_condition(
@@ -108,17 +100,15 @@ def parse_jpeg(text: str | None) -> bool:
     return text != "none"
 
 
-def shortfalls(conditions: "Sequence[Condition]", data: "Dataset") -> list[str]:
+def shortfalls(conditions: Sequence[Condition], data: Dataset) -> list[str]:
     """What corruptions will lack, found out before the work starts: files, photographs of frost.
 
     Raises:
         UserError: a folder of corrupted images has none of the conditions, or none of the images
             of the data set.
     """
-    from attacks.corruptions import GeneratedImages, OfficialImages
-
-    found: dict[str, list[str]] = {}
-    official = [each.images for each in conditions if isinstance(each.images, OfficialImages)]
+    conditions_by_problem: dict[str, list[str]] = {}
+    official = [item.images for item in conditions if isinstance(item.images, OfficialImages)]
     if official and all(source.folder is None for source in official):
         names = _named([source.cell.id for source in official])
         raise UserError(
@@ -134,11 +124,12 @@ def shortfalls(conditions: "Sequence[Condition]", data: "Dataset") -> list[str]:
     for source, count in zip(official, missing, strict=True):
         if count:
             why = f"{count} of {len(data)} images have no file in {source.root}: incomplete"
-            found.setdefault(why, []).append(source.cell.id)
-    for each in conditions:
-        if isinstance(each.images, GeneratedImages) and (why := each.images.lacking()):
-            found.setdefault(f"cannot be made: {why}", []).append(each.id)
-    return [f"{_named(names)}: {why}" for why, names in found.items()]
+            conditions_by_problem.setdefault(why, []).append(source.cell.id)
+    for condition in conditions:
+        images = condition.images
+        if isinstance(images, GeneratedImages) and (why := images.lacking()):
+            conditions_by_problem.setdefault(f"cannot be made: {why}", []).append(condition.id)
+    return [f"{_named(names)}: {why}" for why, names in conditions_by_problem.items()]
 
 
 def _named(names: list[str]) -> str:

@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ...data.imagenet_c import PREFIX
+from ...data.known_sets.opening import V2_VARIANTS
+from ...data.known_sets.table import IMAGENET, KNOWN_SETS, KnownSet, is_usual_folder, known_set
+from ...data.opening import split_name
 from ...errors import UserError
-from .conditions import SuiteData
-from .options import EvalOptions
-
-if TYPE_CHECKING:
-    from ...data.known_sets.table import KnownSet
+from .conditions import ConditionRequest
 
 NO_DATA = "no --data is given; name an image folder, an .npz file or samples:imagenet"
 
@@ -23,17 +22,17 @@ class Sources(NamedTuple):
         shifted: of the others, by name, in order.
         imagenet_c: the folder of ImageNet-C below --data-root.
         left_out: names that the suite has and --without takes away.
-        said: what --data-root holds, in a sentence; empty without it.
+        summary: what --data-root holds, in a sentence; empty without it.
     """
 
     clean: tuple[str, ...]
     shifted: dict[str, str]
     imagenet_c: str | None = None
     left_out: tuple[str, ...] = ()
-    said: str = ""
+    summary: str = ""
 
 
-def find_sources(options: EvalOptions, suite: SuiteData) -> Sources:
+def find_sources(request: ConditionRequest) -> Sources:
     """Find every data set that is asked for.
 
     Data sets named by --data are used as they are. The suite's others are looked for below
@@ -42,34 +41,37 @@ def find_sources(options: EvalOptions, suite: SuiteData) -> Sources:
     Raises:
         UserError: a data set that is missing, unknown, given twice or contradictory.
     """
-    from ...data.known_sets.table import IMAGENET
-
+    options = request.options
     given = _given(options.data)
-    if not options.data and options.data_root is None and suite.clean:
+    if not options.data and options.data_root is None and request.clean:
         raise UserError(NO_DATA)
     root = Path(options.data_root).expanduser() if options.data_root is not None else None
-    found = find_below(root) if root is not None else {}
-    without = _without(options, suite, given, found)
-    wanted = dict.fromkeys(name for name in (*suite.shifted, *given.shifted) if name not in without)
-    below = {name: f"{name}={path}" for name, path in found.items()}
-    shifted = {name: given.shifted.get(name) or below.get(name, "") for name in wanted}
+    folders = find_below(root) if root is not None else {}
+    left_out = _left_out(request, given, folders)
+    names = dict.fromkeys((*request.shifted, *given.shifted))
+    below = {name: f"{name}={path}" for name, path in folders.items()}
+    shifted = {
+        name: given.shifted.get(name) or below.get(name, "")
+        for name in names
+        if name not in left_out
+    }
     clean = given.clean
-    if not clean and IMAGENET not in without:
+    if not clean and IMAGENET not in left_out:
         clean = (below[IMAGENET],) if IMAGENET in below else ()
-        if not clean and _needs_clean(options, suite, given):
+        if not clean and _needs_clean(request, given):
             shifted = {IMAGENET: "", **shifted}
     missing = [name for name, spec in shifted.items() if not spec]
     if missing:
-        raise UserError(_missing(suite.suite, missing, root, found))
+        raise UserError(_missing(request.name, missing, root, folders))
     if not clean and not shifted:
         raise UserError(NO_DATA)
-    used = {*shifted, *([IMAGENET] if clean else []), *([PREFIX] if suite.corrupted else [])}
+    used = {*shifted, *([IMAGENET] if clean else []), *([PREFIX] if request.corrupted else [])}
     return Sources(
         clean,
         shifted,
-        str(found[PREFIX]) if PREFIX in found else None,
-        without,
-        _said(root, found, used) if root else "",
+        str(folders[PREFIX]) if PREFIX in folders else None,
+        left_out,
+        _summary(root, folders, used) if root else "",
     )
 
 
@@ -80,8 +82,6 @@ class _Given(NamedTuple):
 
 def _given(specs: Sequence[str]) -> _Given:
     """The --data options: which are shifted sets by name, which are clean."""
-    from ...data.opening import split_name
-
     clean: list[str] = []
     shifted: dict[str, str] = {}
     for spec in specs:
@@ -95,33 +95,32 @@ def _given(specs: Sequence[str]) -> _Given:
     return _Given(tuple(clean), shifted)
 
 
-def _without(
-    options: EvalOptions, suite: SuiteData, given: _Given, found: dict[str, Path]
+def _left_out(
+    request: ConditionRequest, given: _Given, folders: dict[str, Path]
 ) -> tuple[str, ...]:
     """Names of --without, each of which something asks for and nothing gives."""
-    from ...data.known_sets.table import IMAGENET, known_set
-
-    texts = (options.without or "").split(",")
+    texts = (request.options.without or "").split(",")
     names = tuple(dict.fromkeys(known_set(text.strip()).name for text in texts if text.strip()))
-    clean = suite.clean or IMAGENET in found
+    clean = request.clean or IMAGENET in folders
     for name in names:
         if name in given.shifted or (name == IMAGENET and given.clean):
             raise UserError(f"--without {name} leaves out what --data gives; leave one of them out")
-        if not (clean if name == IMAGENET else name in suite.shifted):
+        if not (clean if name == IMAGENET else name in request.shifted):
             raise UserError(f"--without {name}, but nothing asks for it; leave --without out")
     return names
 
 
-def _needs_clean(options: EvalOptions, suite: SuiteData, given: _Given) -> bool:
+def _needs_clean(request: ConditionRequest, given: _Given) -> bool:
     """A suite that nobody named is not missed where another data set is given by name."""
-    asked = options.suite is not None or suite.corrupted
-    return suite.clean and (asked or not given.shifted)
+    asked = request.options.suite is not None or request.corrupted
+    return request.clean and (asked or not given.shifted)
 
 
-def _missing(suite: str, names: Sequence[str], root: Path | None, found: dict[str, Path]) -> str:
+def _missing(suite: str, names: Sequence[str], root: Path | None, folders: dict[str, Path]) -> str:
     where = "no --data names them" if len(names) > 1 else "no --data names it"
     if root is not None:
-        where += f" and {root} holds {', '.join(found) if found else 'no data set known by name'}"
+        holds = ", ".join(folders) if folders else "no data set known by name"
+        where += f" and {root} holds {holds}"
     return (
         f"suite {suite} asks for {', '.join(names)}, but {where}; give --data {names[0]}=DIR, or "
         f"leave them out with --without {','.join(names)}"
@@ -134,27 +133,23 @@ def find_below(root: Path) -> dict[str, Path]:
     Raises:
         UserError: no such folder, or two folders for one data set.
     """
-    from ...data.known_sets.table import KNOWN_SETS, is_usual_folder
-
     try:
         folders = sorted(path for path in root.iterdir() if path.is_dir())
     except OSError as error:
         raise UserError(f"--data-root {root} cannot be read: {error.strerror}") from error
-    found: dict[str, Path] = {}
+    by_name: dict[str, Path] = {}
     for known in KNOWN_SETS.values():
-        own = [path for path in folders if is_usual_folder(known, path.name)]
-        if own:
-            found[known.name] = _one(known, own)
+        usual = [path for path in folders if is_usual_folder(known, path.name)]
+        if usual:
+            by_name[known.name] = _one(known, usual)
     corrupted = [path for path in folders if path.name.lower().replace("_", "-") == PREFIX]
     if corrupted:
-        found[PREFIX] = corrupted[0]
-    return found
+        by_name[PREFIX] = corrupted[0]
+    return by_name
 
 
-def _one(known: "KnownSet", folders: Sequence[Path]) -> Path:
+def _one(known: KnownSet, folders: Sequence[Path]) -> Path:
     """The one folder; of ImageNet-V2's variants the one that papers mean."""
-    from ...data.known_sets.opening import V2_VARIANTS
-
     usual = [path for path in folders if V2_VARIANTS[0] in path.name.lower().replace("_", "-")]
     if len(folders) > 1 and len(usual) == 1:
         return usual[0]
@@ -167,15 +162,13 @@ def _one(known: "KnownSet", folders: Sequence[Path]) -> Path:
     return folders[0]
 
 
-def _said(root: Path, found: dict[str, Path], used: set[str]) -> str:
-    from ...data.known_sets.table import KNOWN_SETS
-
-    here = [
+def _summary(root: Path, folders: dict[str, Path], used: set[str]) -> str:
+    present = [
         f"{name} ({path.name}{'' if name in used else ', not used'})"
-        for name, path in found.items()
+        for name, path in folders.items()
     ]
-    absent = [name for name in (*KNOWN_SETS, PREFIX) if name not in found]
-    parts = [f"found {', '.join(here)}" if here else "found nothing known by name"]
+    absent = [name for name in (*KNOWN_SETS, PREFIX) if name not in folders]
+    parts = [f"found {', '.join(present)}" if present else "found nothing known by name"]
     if absent:
         parts.append(f"not found {', '.join(absent)}")
     return f"{root}: {'; '.join(parts)}"

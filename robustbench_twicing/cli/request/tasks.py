@@ -2,70 +2,74 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from ...conditions.condition import Condition, clean
+from ...data.dataset import Dataset
+from ...data.opening import open_dataset
 from ...errors import UserError
-from .conditions import make_conditions, suite_data
+from ...evaluation.tasks import Task, make_task, with_clean_subsets
+from .conditions import ConditionRequest, make_conditions
 from .data_sets import Sources
 from .options import EvalOptions
 
-if TYPE_CHECKING:
-    from ...conditions.condition import Condition
-    from ...data.dataset import Dataset
-    from ...evaluation.tasks import Task
-
-Conditions = Mapping[str | None, "list[Condition]"]
+Conditions = Mapping[str | None, list[Condition]]
 """By name of a shifted data set; None: for the clean ones."""
 
 
-def conditions_by_set(options: EvalOptions, sources: Sources) -> "Conditions":
+def conditions_by_set(request: ConditionRequest, sources: Sources) -> Conditions:
     """What is done on each data set.
 
     Without --attacks a shifted set that the suite does not name is shown as it is, and so are clean
     images beside a suite that does nothing with them. Attacks that are named are for all data sets
     that --data or the suite names.
 
+    Args:
+        request: what is asked for.
+        sources: the data sets.
+
     Raises:
         UserError: as `make_conditions`.
     """
-    from ...conditions.condition import clean
-
-    suite = suite_data(options)
-    if sources.imagenet_c is not None and suite.corrupted and not _says_how_to_corrupt(options):
+    options = request.options
+    if sources.imagenet_c is not None and request.corrupted and not _says_how_to_corrupt(options):
         options = replace(options, imagenet_c=sources.imagenet_c)
-    protocol = options.protocol or "pixel"
-    found: dict[str | None, list[Condition]] = {}
+        request = replace(request, options=options)
+    unattacked = [clean(options.protocol or "pixel")]
+    conditions: dict[str | None, list[Condition]] = {}
     if sources.clean:
-        asked = suite.clean or (options.attacks is not None and bool(options.data))
-        found[None] = (make_conditions(options) if asked else []) or [clean(protocol)]
+        asked = request.clean or (options.attacks is not None and bool(options.data))
+        conditions[None] = (make_conditions(request) if asked else []) or unattacked
     for name in sources.shifted:
-        found[name] = make_conditions(options, name) or [clean(protocol)]
-    return found
+        conditions[name] = make_conditions(request, name) or unattacked
+    return conditions
 
 
 def _says_how_to_corrupt(options: EvalOptions) -> bool:
     """Whether the user points at corrupted images, or wants them made in a way of their own."""
-    own = (
+    given = (
         options.imagenet_c,
         options.imagenet_c_jpeg,
         options.imagenet_c_size,
         options.frost_dir,
     )
-    return any(each is not None for each in own)
+    return any(value is not None for value in given)
 
 
-def open_tasks(options: EvalOptions, sources: Sources, conditions: "Conditions") -> "list[Task]":
+def open_tasks(options: EvalOptions, sources: Sources, conditions: Conditions) -> list[Task]:
     """Open the data sets, the clean ones first.
+
+    Args:
+        options: as typed.
+        sources: the data sets.
+        conditions: what is done on each.
 
     Raises:
         UserError: as `open_dataset`, or --labels and --classes for more than one data set.
     """
-    from ...evaluation.tasks import make_task, with_clean_subsets
-
-    own = [name for name in ("labels", "classes") if getattr(options, name) is not None]
-    if own and len(sources.clean) != 1:
+    given = [name for name in ("labels", "classes") if getattr(options, name) is not None]
+    if given and len(sources.clean) != 1:
         raise UserError(
-            f"--{own[0]} is for one data set, and {len(sources.clean)} take it; evaluate them in "
+            f"--{given[0]} is for one data set, and {len(sources.clean)} take it; evaluate them in "
             "runs of their own"
         )
     tasks = [
@@ -82,9 +86,7 @@ def open_tasks(options: EvalOptions, sources: Sources, conditions: "Conditions")
 
 def _open(
     options: EvalOptions, spec: str, *, labels: str | None = None, classes: str | None = None
-) -> "Dataset":
-    from ...data.opening import open_dataset
-
+) -> Dataset:
     return open_dataset(
         spec, labels=labels, classes=classes, limit=options.limit, seed=options.seed
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from robustbench_twicing.cli import results
 from robustbench_twicing.cli import run as evaluating
-from robustbench_twicing.cli.commands import eval as command
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.distributed import Team, _age
 from tests.robustbench_twicing.cli.conftest import Site
@@ -95,7 +95,7 @@ def test_the_last_results_are_those_of_the_complete_run(
     site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Another process finishes, and writes its results, while this one makes its table."""
-    save, calls = command.save_tables, 0
+    save, calls = results.save_tables, 0
 
     def late(table: Any, folder: Path, **options: Any) -> list[Path]:
         nonlocal calls
@@ -104,7 +104,7 @@ def test_the_last_results_are_those_of_the_complete_run(
             assert site.eval("--attacks", "clean") == 0
         return save(table, folder, **options)
 
-    monkeypatch.setattr(command, "save_tables", late)
+    monkeypatch.setattr(results, "save_tables", late)
     assert site.eval("--attacks", "clean", "--max-hours", "1e-9") == 0
     assert "images left" not in capsys.readouterr().err
     assert site.results()["clean"]["status"] == "ok"

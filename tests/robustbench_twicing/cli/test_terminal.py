@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from robustbench_twicing.cli import results
 from robustbench_twicing.cli.app import main
-from robustbench_twicing.cli.commands import eval as command
 from robustbench_twicing.cli.terminal import prepare_streams
 from robustbench_twicing.errors import UserError
 from tests.robustbench_twicing.cli.conftest import Site
@@ -85,7 +85,7 @@ def test_a_reader_that_is_gone_takes_no_results_with_it(
     def unread(*arguments: Any, **options: Any) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("reports.print_results", unread)
+    monkeypatch.setattr(results, "print_results", unread)
     with pytest.raises(BrokenPipeError):
         site.eval("--attacks", "clean")
     assert site.results()["clean"]["status"] == "ok"
@@ -97,7 +97,7 @@ def test_tables_are_shown_where_files_cannot_be_written(
     def refuse(*arguments: Any, **options: Any) -> list[Path]:
         raise UserError("run/results.csv cannot be written: Read-only file system")
 
-    monkeypatch.setattr(command, "save_tables", refuse)
+    monkeypatch.setattr(results, "save_tables", refuse)
     assert site.eval("--attacks", "clean") == 1
     out, err = capsys.readouterr()
     assert "clean" in out

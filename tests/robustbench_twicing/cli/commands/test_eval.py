@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from robustbench_twicing.cli import main
-from robustbench_twicing.cli.commands.eval import exit_status
+from robustbench_twicing.cli.results import exit_status
 from tests.robustbench_twicing.cli.conftest import Site, grey
 
 MARGINS = (3, 7, 15, 31, 63)

@@ -3,9 +3,13 @@
 import csv
 import io
 import re
+import sys
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from reports import merge, read_normaliser, results
 from robustbench_twicing.cli import main
 from tests.robustbench_twicing.cli.conftest import Site
 
@@ -266,3 +270,36 @@ def test_a_baseline_must_be_there_and_of_use(
     given = [each.format(site.root / "out") for each in arguments]
     assert main(["report", str(site.root / "run"), *given]) == 1
     assert said in capsys.readouterr().err
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any]) -> list[None]:
+    """One entry for each call by one of our modules, by whatever name the module has it."""
+    calls: list[None] = []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        calls.append(None)
+        return function(*arguments, **options)
+
+    for module in [
+        sys.modules[name] for name in sys.modules if name.startswith(("reports", "rob"))
+    ]:
+        for name, value in vars(module).items():
+            if value is function:
+                monkeypatch.setattr(module, name, counted)
+    return calls
+
+
+@pytest.mark.parametrize("form", ["html", "console"])
+def test_runs_are_merged_once_and_the_normaliser_is_read_once(
+    form: str, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading the normaliser merges it, too: it is a run."""
+    assert site.eval("--attacks", "clean") == 0
+    fog = ("--corruptions", "fog", "--severities", "3", "--imagenet-c-size", "32")
+    assert site.eval(*fog, out="unit") == 0
+    run, unit, out = (str(site.root / name) for name in ("run", "unit", "out"))
+    functions = (read_normaliser, merge, results)
+    calls = [count_calls(monkeypatch, function) for function in functions]
+    files = ("--out", out, "--format", form, "--plots")
+    assert main(["report", run, *files, "--normaliser", unit]) == 0
+    assert [len(each) for each in calls] == [1, 2, 2]

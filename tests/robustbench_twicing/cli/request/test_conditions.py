@@ -7,14 +7,19 @@ import pytest
 
 from attacks import ATTACKS
 from attacks.corruptions import GeneratedImages
-from robustbench_twicing.cli.request.conditions import make_conditions
+from robustbench_twicing.cli.request.conditions import make_conditions, read_conditions
 from robustbench_twicing.cli.request.options import EvalOptions
+from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.errors import UserError
 
 
+def make(**options: Any) -> list[Condition]:
+    return make_conditions(read_conditions(EvalOptions(**options)))
+
+
 def keys(**options: Any) -> list[str]:
-    return [condition.key for condition in make_conditions(EvalOptions(**options))]
+    return [condition.key for condition in make(**options)]
 
 
 def test_the_default_is_quick() -> None:
@@ -45,7 +50,7 @@ def test_attacks_take_the_suites_budgets_or_those_given() -> None:
 
 
 def test_the_protocol_may_be_another_than_the_suites() -> None:
-    conditions = make_conditions(EvalOptions(protocol="paper", attacks="clean,pgd", eps="1/255"))
+    conditions = make(protocol="paper", attacks="clean,pgd", eps="1/255")
     assert [condition.key for condition in conditions] == ["paper:clean", "paper:pgd@1/255"]
     assert {condition.threat for condition in conditions} == {PROTOCOLS["paper"].threat}
     assert keys(suite="paper", protocol="paper") == keys(suite="paper")
@@ -53,18 +58,17 @@ def test_the_protocol_may_be_another_than_the_suites() -> None:
 
 def test_the_paper_suite_contradicts_another_protocol() -> None:
     with pytest.raises(UserError, match="--suite paper is protocol paper, --protocol says pixel"):
-        make_conditions(EvalOptions(suite="paper", protocol="pixel"))
+        make(suite="paper", protocol="pixel")
 
 
 def test_constants_are_set_by_attack_and_marked() -> None:
-    options = EvalOptions(
+    pgd, spsa = make(
         attacks="pgd,spsa",
         eps="1/255",
         set=["pgd.steps=40", "pgd.random_start=False"],
         spsa_steps=3,
         spsa_samples=16,
     )
-    pgd, spsa = make_conditions(options)
     assert pgd.settings == {**ATTACKS["pgd"].settings, "steps": 40, "random_start": False}
     assert pgd.changed == {"steps": 20, "random_start": True}
     assert spsa.settings["steps"] == 3
@@ -73,9 +77,7 @@ def test_constants_are_set_by_attack_and_marked() -> None:
 
 
 def test_the_last_of_two_settings_counts() -> None:
-    (pgd,) = make_conditions(
-        EvalOptions(attacks="pgd", eps="1/255", set=["pgd.steps=40", "pgd.steps=7"])
-    )
+    (pgd,) = make(attacks="pgd", eps="1/255", set=["pgd.steps=40", "pgd.steps=7"])
     assert pgd.settings["steps"] == 7
 
 
@@ -85,7 +87,7 @@ def test_a_suites_constants_give_way_to_the_command_lines(tmp_path: Any) -> None
         "conditions:\n- {attack: pgd, eps: [1/255], settings: {steps: 5, rel_step: 0.5}}\n"
         "- {attack: fgsm, eps: [2/255], protocol: paper}\n"
     )
-    pgd, fgsm = make_conditions(EvalOptions(suite=str(path), set=["pgd.steps=7"]))
+    pgd, fgsm = make(suite=str(path), set=["pgd.steps=7"])
     assert pgd.settings == {**ATTACKS["pgd"].settings, "steps": 7, "rel_step": 0.5}
     assert fgsm.key == "paper:fgsm@2/255"
     assert fgsm.eps == Fraction(2, 255)
@@ -95,7 +97,7 @@ def test_an_attack_of_a_suite_without_a_budget_needs_one(tmp_path: Any) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("conditions:\n- attack: pgd\n")
     with pytest.raises(UserError, match="attack pgd has no budget; give --eps"):
-        make_conditions(EvalOptions(suite=str(path)))
+        make(suite=str(path))
     assert keys(suite=str(path), eps="1/255") == ["pixel:pgd@1/255"]
 
 
@@ -137,16 +139,14 @@ def test_a_corruption_has_one_row_whatever_the_protocols() -> None:
 
 
 def test_how_images_are_made_is_said_by_the_options() -> None:
-    (condition,) = make_conditions(
-        EvalOptions(
-            attacks="imagenet-c/frost/3",
-            imagenet_c_jpeg="none",
-            imagenet_c_size=32,
-            frost_dir="photos",
-        )
+    (condition,) = make(
+        attacks="imagenet-c/frost/3",
+        imagenet_c_jpeg="none",
+        imagenet_c_size=32,
+        frost_dir="photos",
     )
     assert condition.images == GeneratedImages("frost", 3, jpeg=False, side=32, frost_dir="photos")
-    (condition,) = make_conditions(EvalOptions(attacks="imagenet-c/frost/3"))
+    (condition,) = make(attacks="imagenet-c/frost/3")
     assert condition.images == GeneratedImages("frost", 3)
 
 
@@ -171,4 +171,4 @@ def test_how_images_are_made_is_said_by_the_options() -> None:
 )
 def test_mistakes_about_corruptions_are_explained(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        make_conditions(EvalOptions(**options))
+        make(**options)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from robustbench_twicing.cli.request.conditions import make_conditions
+from robustbench_twicing.cli.request.conditions import make_conditions, read_conditions
 from robustbench_twicing.cli.request.options import EvalOptions
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.errors import UserError
@@ -18,8 +18,12 @@ def mine(model, x, y, *, eps, generator, share=0.5, times=0, shift=-1.5, up=True
 """
 
 
+def make(**options: Any) -> list[Condition]:
+    return make_conditions(read_conditions(EvalOptions(**options)))
+
+
 def conditions(attacks: str, *texts: str, **options: Any) -> list[Condition]:
-    return make_conditions(EvalOptions(attacks=attacks, eps="1/255", set=list(texts), **options))
+    return make(attacks=attacks, eps="1/255", set=list(texts), **options)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +119,9 @@ def test_settings_of_a_suite_are_checked_in_the_same_way(tmp_path: Path) -> None
     }.items():
         path.write_text("conditions:\n" + item.replace("SETTING", setting))
         with pytest.raises(UserError, match=words):
-            make_conditions(EvalOptions(suite=str(path)))
+            make(suite=str(path))
     path.write_text("conditions:\n" + item.replace("SETTING", "random_start: false, rel_step: 1"))
-    (made,) = make_conditions(EvalOptions(suite=str(path)))
+    (made,) = make(suite=str(path))
     assert made.settings["random_start"] is False
     assert made.settings["rel_step"] == 1.0
     assert isinstance(made.settings["rel_step"], float)
@@ -125,18 +129,16 @@ def test_settings_of_a_suite_are_checked_in_the_same_way(tmp_path: Path) -> None
 
 def test_a_condition_with_a_protocol_of_its_own_contradicts_another(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="--suite protocols is protocol paper, --protocol says pix"):
-        make_conditions(EvalOptions(suite="protocols", protocol="pixel"))
+        make(suite="protocols", protocol="pixel")
     path = tmp_path / "mine.yaml"
     path.write_text("conditions:\n- {attack: fgsm, eps: [1/255], protocol: pixel}\n")
     with pytest.raises(UserError, match="is protocol pixel, --protocol says paper"):
-        make_conditions(EvalOptions(suite=str(path), protocol="paper"))
-    (made,) = make_conditions(EvalOptions(suite=str(path), protocol="pixel"))
+        make(suite=str(path), protocol="paper")
+    (made,) = make(suite=str(path), protocol="pixel")
     assert made.key == "pixel:fgsm@1/255"
-    (free,) = make_conditions(
-        EvalOptions(suite=str(path), protocol="paper", attacks="pgd", eps="1/255")
-    )
+    (free,) = make(suite=str(path), protocol="paper", attacks="pgd", eps="1/255")
     assert free.key == "paper:pgd@1/255"
-    both = make_conditions(EvalOptions(suite="protocols", attacks="fgsm", eps="1/255"))
+    both = make(suite="protocols", attacks="fgsm", eps="1/255")
     assert [each.key for each in both] == ["pixel:fgsm@1/255", "paper:fgsm@1/255"]
 
 
@@ -186,8 +188,8 @@ def test_both_protocols_are_rows_of_their_own_with_a_table_side_by_side(
 
 
 def test_the_eps_of_a_suite_is_replaced_under_both_protocols() -> None:
-    made = make_conditions(EvalOptions(suite="protocols", eps="2/255"))
-    assert [each.key for each in made if each.eps == Fraction(2, 255)] == [
+    both = make(suite="protocols", eps="2/255")
+    assert [each.key for each in both if each.eps == Fraction(2, 255)] == [
         "pixel:fgsm@2/255",
         "pixel:pgd@2/255",
         "paper:fgsm@2/255",

@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from robustbench_twicing.cli import main
+from robustbench_twicing.cli.request import conditions
+from robustbench_twicing.cli.request.conditions import read_conditions
 from robustbench_twicing.cli.request.data_sets import Sources, find_below
 from robustbench_twicing.cli.request.options import EvalOptions
 from robustbench_twicing.cli.request.tasks import conditions_by_set
+from robustbench_twicing.conditions.suites import Suite, load_suite
 from robustbench_twicing.errors import UserError
 from tests.palette import wnid_folders, write
 from tests.robustbench_twicing.cli.conftest import EvaluateSets as Eval
@@ -102,7 +105,7 @@ def test_named_attacks_go_for_the_named_sets(root: Path, evaluate: Eval, tmp_pat
 
 
 def ids(options: EvalOptions, sources: Sources) -> dict[str | None, list[str]]:
-    found = conditions_by_set(options, sources).items()
+    found = conditions_by_set(read_conditions(options), sources).items()
     return {name: [each.id for each in conditions] for name, conditions in found}
 
 
@@ -219,6 +222,22 @@ def test_imagenet_c_of_the_root_serves_corruptions(
     write(Path("own") / "fog" / "1", wnid_folders([1]))
     write(Path("below") / "fog" / "1", wnid_folders([2, 3]))
     options = EvalOptions(corruptions="fog", severities="1", **says)  # type: ignore[arg-type]
-    made = conditions_by_set(options, Sources(("val",), {}, imagenet_c="below"))[None]
+    sources = Sources(("val",), {}, imagenet_c="below")
+    made = conditions_by_set(read_conditions(options), sources)[None]
     (described,) = (each.images.describe() for each in made if each.images is not None)
     assert (described["source"], described.get("files")) == (source, files)
+
+
+def test_the_suite_is_read_once(
+    root: Path, evaluate: Eval, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although every data set has conditions of it."""
+    names: list[str] = []
+
+    def load(name: str) -> Suite:
+        names.append(name)
+        return load_suite(name)
+
+    monkeypatch.setattr(conditions, "load_suite", load)
+    assert evaluate("--suite", "shifts", "--data-root", str(root), "--limit", "1") == 0
+    assert names == ["shifts"]

@@ -1,0 +1,89 @@
+"""Constants of attacks: from --set and the options short for it, of the kind that they have."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attacks import AttackSpec, find_attack
+
+from ...conditions.suites import SuiteItem
+from ...errors import UserError
+from .options import EvalOptions
+
+Overrides = Mapping[str, Mapping[str, Any]]
+"""Values by attack and constant."""
+
+
+def parse_overrides(options: EvalOptions) -> dict[str, dict[str, Any]]:
+    """Constants by attack, from --set ATTACK.NAME=VALUE and the options with names of their own.
+
+    Args:
+        options: as typed.
+
+    Raises:
+        UserError: an unknown attack or constant, or a value of another kind.
+    """
+    texts = list(options.set)
+    short = {
+        "pgd.restarts": options.restarts,
+        "spsa.steps": options.spsa_steps,
+        "spsa.samples": options.spsa_samples,
+    }
+    texts += [f"{name}={value}" for name, value in short.items() if value is not None]
+    overrides: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        left, equals, value = text.partition("=")
+        attack, dot, name = left.rpartition(".")
+        if not (equals and dot):
+            raise UserError(f"--set {text!r} is not ATTACK.CONSTANT=VALUE, like pgd.steps=40")
+        overrides.setdefault(attack, {})[name] = parse_constant(find_attack(attack), name, value)
+    return overrides
+
+
+def check_used(overrides: Overrides, items: Sequence[SuiteItem]) -> None:
+    """Refuse constants of attacks that are not asked for.
+
+    Args:
+        overrides: constants by attack.
+        items: of the suite, as they are asked for.
+
+    Raises:
+        UserError: the first of them.
+    """
+    used = {item.attack for item in items}
+    for attack in overrides:
+        if attack not in used:
+            raise UserError(f"a constant of {attack} is set, but {attack} is not among the attacks")
+
+
+def parse_constant(spec: AttackSpec, name: str, text: str) -> Any:
+    """A constant's value, of the kind that the protocol's own value has.
+
+    Args:
+        spec: the attack.
+        name: of the constant.
+        text: its value, as typed.
+
+    Raises:
+        UserError: the attack has no such constant, or the value is of another kind or too small.
+    """
+    if name not in spec.settings:
+        known = ", ".join(spec.settings) or "none"
+        raise UserError(f"attack {spec.name} has no constant {name!r}; it has: {known}")
+    default = spec.settings[name]
+    if isinstance(default, bool):
+        if text.lower() not in ("true", "false"):
+            raise UserError(f"{spec.name}.{name}={text} is not true or false")
+        return text.lower() == "true"
+    if isinstance(default, str):
+        if text not in spec.choices.get(name, (text,)):
+            raise UserError(f"{spec.name}.{name}={text} is not {' or '.join(spec.choices[name])}")
+        return text
+    try:
+        value = type(default)(text)
+    except ValueError:
+        kind = "a whole number" if isinstance(default, int) else "a number"
+        raise UserError(f"{spec.name}.{name}={text} is not {kind}, like {default}") from None
+    least = min(1 if isinstance(default, int) else 0, default)
+    if not least <= value < float("inf"):
+        raise UserError(f"{spec.name}.{name}={text} is too small, or not finite")
+    return value

@@ -1,0 +1,145 @@
+"""From --model and the options about networks to classifiers."""
+
+from collections.abc import Sequence
+from typing import Any, cast, get_args
+
+import torch
+
+from ...checkpoints.contents import Choice
+from ...classifiers.classifier import Classifier
+from ...classifiers.device import choose_device
+from ...classifiers.kernels import choose_kernels
+from ...classifiers.loading import load_model
+from ...classifiers.user_code import is_user_code
+from ...data.preprocessing import IMAGENET_MEAN, IMAGENET_STD
+from ...errors import UserError
+from .options import EvalOptions
+
+
+def set_threads(threads: int | None) -> None:
+    """Limit the network's CPU threads.
+
+    Args:
+        threads: how many; None for torch's own choice.
+
+    Raises:
+        UserError: not a positive number.
+    """
+    if threads is None:
+        return
+    if threads < 1:
+        raise UserError(f"--threads {threads} is not a positive number")
+    torch.set_num_threads(threads)
+
+
+def load_models(options: EvalOptions) -> dict[str, Classifier]:
+    """Load every --model, under its label.
+
+    Args:
+        options: as typed.
+
+    Raises:
+        UserError: a checkpoint that is missing or does not fit, labels that do not match.
+    """
+    if options.weights not in get_args(Choice):
+        known = ", ".join(get_args(Choice))
+        raise UserError(f"--weights {options.weights!r} is unknown; known: {known}")
+    if options.num_classes is not None and options.num_classes < 1:
+        raise UserError(f"--num-classes {options.num_classes} is not a positive number")
+    if options.label and len(options.label) != len(options.model):
+        raise UserError(
+            f"{len(options.label)} --label for {len(options.model)} --model; give one for each"
+        )
+    kernels = choose_kernels(options.kernels, choose_device(options.device))
+    loaded = []
+    for argument in options.model:
+        name, _, named = argument.partition("=")
+        checkpoint = named or options.checkpoint
+        if is_user_code(name):
+            _check_user_code(options, checkpoint)
+        if named and options.checkpoint:
+            raise UserError(f"--model {argument} names a checkpoint, and --checkpoint another one")
+        loaded.append(
+            load_model(
+                name,
+                checkpoint,
+                weights=cast(Any, options.weights),
+                num_classes=options.num_classes,
+                arch_override=options.arch_override,
+                attention=options.attention,
+                kernels=cast(Any, kernels),
+                memory_format=options.memory_format,
+                normalize=parse_normalize(options.normalize),
+                resize=options.resize,
+                crop=options.crop,
+                interpolation=options.interpolation,
+                mean=parse_triple("--mean", options.mean),
+                std=parse_triple("--std", options.std),
+            )
+        )
+    return dict(zip(_labels(options.label, loaded), loaded, strict=True))
+
+
+def _check_user_code(options: EvalOptions, checkpoint: str | None) -> None:
+    """Own code builds its own network; options about that are refused, not ignored."""
+    unused = {
+        "--num-classes": options.num_classes is not None,
+        "--attention": options.attention != "auto",
+        "--arch-override": options.arch_override,
+        "--weights": options.weights != "auto" and checkpoint is None,
+    }
+    for option, given in unused.items():
+        if given:
+            raise UserError(f"{option} does nothing for a model of your own code; leave it out")
+
+
+def _labels(given: Sequence[str], models: Sequence[Classifier]) -> list[str]:
+    """Given labels, or model names, with the file's hash where two would collide."""
+    names = list(given) or [model.record.model for model in models]
+    labels = list(names)
+    for index, model in enumerate(models):
+        if not given and names.count(names[index]) > 1:
+            digest = model.record.checkpoint_sha256 or model.record.weights_sha256
+            labels[index] = f"{names[index]}#{digest[:8]}"
+    for label in labels:
+        if labels.count(label) > 1:
+            raise UserError(f"two models would be called {label!r}; give each a --label of its own")
+    return labels
+
+
+def parse_triple(option: str, text: str | None) -> tuple[float, float, float] | None:
+    """Three numbers, one per channel.
+
+    Args:
+        option: named where they are wrong.
+        text: as typed; None where it is not given.
+
+    Raises:
+        UserError: not three numbers.
+    """
+    if text is None:
+        return None
+    try:
+        red, green, blue = (float(part) for part in text.split(","))
+    except ValueError:
+        raise UserError(f"{option} {text!r} is not three numbers, like 0.485,0.456,0.406") from None
+    return red, green, blue
+
+
+def parse_normalize(text: str | None) -> tuple[Any, Any] | None:
+    """Mean and std that a user's network expects.
+
+    Args:
+        text: ``imagenet`` or ``r,g,b/r,g,b``; None where the network normalises its input itself.
+
+    Raises:
+        UserError: not two triples.
+    """
+    if text is None:
+        return None
+    if text == "imagenet":
+        return IMAGENET_MEAN, IMAGENET_STD
+    mean, slash, std = text.partition("/")
+    if not slash:
+        raise UserError(f"--normalize {text!r} is not MEAN/STD; write imagenet or r,g,b/r,g,b")
+    return parse_triple("--normalize", mean), parse_triple("--normalize", std)

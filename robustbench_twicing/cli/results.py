@@ -1,0 +1,99 @@
+"""Results as eval, report, compare and demo show and save them, and the exit status."""
+
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from reports import (
+    Runs,
+    corruption_scores,
+    print_results,
+    save_corruption_scores,
+    save_results,
+)
+from reports.imagenet_c.corruption_error import Baseline
+from reports.statistics.comparison import Comparison, save_comparison
+from reports.tables.comparing import comparison_tables
+from reports.tables.formats import FORMATS, save_sheets
+
+from ..errors import UserError
+from .signals import DONE, ERROR_ROWS, INCOMPLETE
+from .terminal import Console
+
+
+def show_results(
+    runs: Runs,
+    table: pd.DataFrame,
+    *,
+    folder: Path | None,
+    normaliser: Baseline | None = None,
+    must_save: bool = False,
+) -> None:
+    """Print the tables; write the CSV files where they belong, in the folder of a single run.
+
+    Neither is lost where the other fails: they are written first, and what went wrong with that is
+    said last.
+
+    Args:
+        runs: merged runs.
+        table: `results` of them.
+        folder: of the run; None where there are several, and nothing is written.
+        normaliser: of mCE; None for AlexNet.
+        must_save: whether files that cannot be written are an error, or a line.
+
+    Raises:
+        UserError: a file that must be written cannot be.
+    """
+    console = Console()
+    paths, problem = list[Path](), None
+    try:
+        if folder is not None:
+            paths = save_tables(table, folder, normaliser=normaliser)
+    except UserError as error:
+        problem = error
+    print_results(runs, table, console, baseline=normaliser)
+    for path in paths:
+        console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
+    if problem is not None and must_save:
+        raise problem
+    if problem is not None:
+        sys.stderr.write(f"{problem}; --out DIR writes into another folder\n")
+
+
+def save_tables(table: pd.DataFrame, folder: Path, *, normaliser: Baseline | None) -> list[Path]:
+    """Write results.csv, and corruption_scores.csv where there is one; their paths.
+
+    Args:
+        table: `results` of merged runs.
+        folder: where to.
+        normaliser: of mCE; None for AlexNet.
+
+    Raises:
+        UserError: a file cannot be written.
+    """
+    scores = corruption_scores(table, baseline=normaliser)
+    paths = [save_results(table, folder)]
+    return paths if scores.empty else [*paths, save_corruption_scores(scores, folder)]
+
+
+def exit_status(table: pd.DataFrame) -> int:
+    """3 with error rows, 4 with images missing, else 0."""
+    if (table["status"] == "error").any():
+        return ERROR_ROWS
+    return INCOMPLETE if (table["status"] == "incomplete").any() else DONE
+
+
+def write_comparison(comparison: Comparison, out: Path) -> list[Path]:
+    """Write comparison.csv, changed.csv and the tables in the other formats; their paths.
+
+    Args:
+        comparison: of models with one of them.
+        out: folder.
+
+    Raises:
+        UserError: a file cannot be written.
+    """
+    names = [name for name in FORMATS if name != "csv"]
+    tables = comparison_tables(comparison)
+    return save_comparison(comparison, out) + save_sheets(tables, out, names)
