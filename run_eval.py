@@ -4,7 +4,7 @@
 import sys
 
 try:
-    from robustbench_twicing.cli import main
+    from robustbench_twicing.cli.app import main
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] == "robustbench_twicing":
         raise

@@ -113,7 +113,7 @@ def run(*arguments: str) -> Measured:
     script = (
         "import re, sys, time\n"
         "from pathlib import Path\n"
-        "from robustbench_twicing.cli import main\n"
+        "from robustbench_twicing.cli.app import main\n"
         "status = main(sys.argv[1:])\n"
         # Not getrusage: its peak starts at that of the process that forked this one.
         "peak = re.search(r'VmHWM:\\s+(\\d+)', Path('/proc/self/status').read_text())\n"

@@ -28,7 +28,7 @@ from scipy.stats import bootstrap
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from robustbench_twicing.checkpoints.bundled import ZOO
-from robustbench_twicing.cli import main as run_command
+from robustbench_twicing.cli.app import main as run_command
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records.run_folder import RunFolder
 

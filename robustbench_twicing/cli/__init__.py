@@ -1,5 +1,9 @@
-"""The command line: the one place where models, attacks and reports meet."""
+"""The command line: the one place where models, attacks and reports meet.
 
-from .app import main
-
-__all__ = ["main"]
+- `app`: `main`, its commands, and how failures reach the user; `commands/`: one file a command.
+- `request/`: from options to models, data sets and conditions.
+- `run`: an evaluation with progress (`progress`) that signals (`signals`) end in time.
+- `results`: results as commands show and save them; `tables`, `report_files`: what report makes.
+- `run_folders`: folders that are read or written; `terminal`: console and standard streams.
+- `api`: `evaluate`, the function that scripts call.
+"""

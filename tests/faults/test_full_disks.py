@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from tests.faults.disks import Disk
 from tests.robustbench_twicing.cli.conftest import Site
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from reports.merging.sessions import read_sessions
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.robustbench_twicing.cli.conftest import grey

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robustbench_twicing.checkpoints.bundled import bundled_file
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.errors import UserError
 
 from .bytewise import BYTEWISE

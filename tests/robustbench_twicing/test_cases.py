@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from robustbench_twicing import evaluate, load_model
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.data.opening import open_dataset
 from tests.tiny import column, quick_conditions
 

@@ -15,7 +15,7 @@ import torch
 from PIL import Image
 
 from robustbench_twicing.classifiers.user_code import is_user_code
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.records.environment import git_state
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from robustbench_twicing import evaluate, load_model
 from robustbench_twicing.classifiers.classifier import Classifier
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from robustbench_twicing.evaluation.runner import Run

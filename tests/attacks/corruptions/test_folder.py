@@ -10,7 +10,7 @@ from attacks.corruptions import corrupt, image_rng
 from attacks.corruptions.folder import Recipe, write_folder
 from attacks.corruptions.generated import clean_crop
 from attacks.corruptions.layout import RECORD
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 from PIL import Image
 
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.data.imagenet import subset_indices, wnids
 from tests.palette import CODE, subset_folders, wnid_folders, write
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import robustbench_twicing
-from robustbench_twicing.cli import main
-from robustbench_twicing.cli.app import complain
+from robustbench_twicing.cli.app import complain, main
 from tests.robustbench_twicing.cli.conftest import Site
 
 UNKNOWN = {

@@ -9,7 +9,7 @@ import torch
 from rich.table import Table
 from rich.text import Text
 
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.cli.terminal import Console
 from tests.palette import write
 

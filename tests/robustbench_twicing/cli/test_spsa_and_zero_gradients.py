@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 
 Rows = dict[str, dict[str, str]]
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attacks import fgsm
 from robustbench_twicing import evaluate
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.errors import ModelChangedError, UserError
 from robustbench_twicing.files.atomic import write_atomically, write_once
 from robustbench_twicing.records.run_folder import RunFolder

@@ -9,7 +9,7 @@ from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.gradient import input_gradient
 from robustbench_twicing.classifiers.kernels import choice, choose_kernels
 from robustbench_twicing.classifiers.kernels.linear import OneDnnLinear
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.errors import UserError
 
 CPU = torch.device("cpu")

@@ -3,7 +3,7 @@
 import pytest
 
 from attacks import ATTACKS
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 
 
 def test_every_attack_is_listed_with_source_and_constants(

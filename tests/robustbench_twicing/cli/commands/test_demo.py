@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from robustbench_twicing.checkpoints import bundled as zoo
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.cli.commands import demo
 from robustbench_twicing.conditions.condition import clean
 from tests.tiny import convnet, noise, run

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 
 COLUMNS = (
     "label,ms_per_image_median,ms_p25,ms_p75,gmacs,params_million,peak_mib,"

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attacks.spec import SCORING_PASSES
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.cli.commands.plan import Speed, measure_speed
 from tests.robustbench_twicing.cli.conftest import Site
 from tests.tiny import convnet

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reports import merge, read_normaliser, results
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from tests.robustbench_twicing.cli.conftest import Site
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from tests.palette import wnid_folders, write
 
 CUT = "fashion-mnist:test1000"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from tests.robustbench_twicing.cli.conftest import Site
 
 fgsm, paper = import_module("attacks.fgsm"), import_module("attacks.verification.paper")

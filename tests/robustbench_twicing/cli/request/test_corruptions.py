@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from attacks.corruptions import frost_textures
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.data.imagenet import wnids
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN
 from robustbench_twicing.errors import UserError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from robustbench_twicing.cli import main
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.cli.request import conditions
 from robustbench_twicing.cli.request.conditions import read_conditions
 from robustbench_twicing.cli.request.data_sets import Sources, find_below
