@@ -51,8 +51,8 @@ def corrupted_by_two(site: Site, out: Path) -> list[str]:
 
 def trained(site: Site, out: Path) -> list[str]:
     return [
-        *("train", "--model", "fmnist_deit", "--data", "fashion-mnist:test1000", "--out", str(out)),
-        *("--recipe", "fmnist", "--set", "epochs=1"),
+        *("train", "--model", "fmnist_deit", "--data", str(site.data), "--out", str(out)),
+        *("--recipe", "fmnist", "--set", "epochs=1", "--set", "batch_size=4"),
     ]
 
 
