@@ -9,6 +9,8 @@ from robustbench_twicing.cli import main
 from tests.faults.disks import Disk
 from tests.robustbench_twicing.cli.conftest import Site
 
+pytestmark = pytest.mark.slow
+
 FULL, PROTECTED = "No space left on device", "Read-only file system"
 NAMES = ("--label", "first", "--label", "second")
 

@@ -17,6 +17,8 @@ from robustbench_twicing.models import MODELS, resolve_model
 from robustbench_twicing.training import RECIPES
 from robustbench_twicing.training.scoring import count_right
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(package.__file__).parent
 LARGEST = 12 * 2**20
 

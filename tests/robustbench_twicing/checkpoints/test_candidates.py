@@ -12,6 +12,8 @@ from robustbench_twicing.checkpoints.architecture import anatomy
 from robustbench_twicing.checkpoints.candidates import _shapes
 from robustbench_twicing.models import MODELS, build_model
 
+pytestmark = pytest.mark.slow
+
 
 @cache
 def shapes(name: str) -> dict[str, Tensor]:

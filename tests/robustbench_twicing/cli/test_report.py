@@ -9,6 +9,8 @@ import pytest
 from robustbench_twicing.cli import main
 from tests.robustbench_twicing.cli.conftest import Site
 
+pytestmark = pytest.mark.slow
+
 
 def rows(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))

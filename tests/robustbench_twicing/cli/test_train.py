@@ -13,6 +13,7 @@ FP32 = ("--set", "precision=fp32")
 """Of no account here, and far quicker than bf16 where a CPU does not know it."""
 
 
+@pytest.mark.slow
 def test_what_is_trained_can_be_evaluated_under_its_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,8 @@ import pytest
 
 from robustbench_twicing.models import MODELS, model_facts
 
+pytestmark = pytest.mark.slow
+
 FACTS = {
     "deit_tiny_patch16_224": (5_717_416, 152, "1.254"),
     "deit_small_patch16_224": (22_050_664, 152, "4.599"),

@@ -21,7 +21,7 @@ from robustbench_twicing.training.progress import Progress
 from robustbench_twicing.training.scoring import count_right
 from tests.tiny import noise
 
-pytestmark = pytest.mark.usefixtures("tiny")
+pytestmark = [pytest.mark.usefixtures("tiny"), pytest.mark.slow]
 TWICING = "fmnist_twicing[2]"
 
 
