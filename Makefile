@@ -8,13 +8,31 @@ INSTALLED := PYTHONPATH=$(COPY) $(CURDIR)/$(BIN)/python -P $(COPY)/bin/robustben
 
 FASHION_MNIST ?= /usr/share/datasets/fashion-mnist
 
-.PHONY: demo test fuzz fault check fix bench same wheel zoo zoo-seeds cut
+.PHONY: demo test quick quick-tests types fuzz fault check fix bench same wheel zoo zoo-seeds cut
 
 demo: $(STAMP)  ## the main job on the bundled images
 	$(BIN)/python run_eval.py demo
 
+# Workers of pytest-xdist take tests from each other; files with slow tests come first (conftest.py).
+# An empty PYTHONDONTWRITEBYTECODE is an unset one: rewriting the asserts of all test files takes
+# every worker about 15 seconds wherever what it makes may not be kept.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q
+PARALLEL := -n auto --dist worksteal
+
 test: $(STAMP)  ## all tests
-	$(BIN)/python -m pytest -q
+	$(PYTEST) $(PARALLEL)
+
+quick: $(STAMP)  ## what check does, and the tests that are fast, in less than a minute
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target types quick-tests
+
+types: $(STAMP)  ## types alone
+	$(BIN)/mypy
+
+quick-tests: $(STAMP)  ## the tests that are fast
+	$(PYTEST) $(PARALLEL) -m "not slow" --ignore=tests/faults --ignore=tests/fuzzing
 
 fuzz: $(STAMP)  ## 1,000 damaged files of each kind, where the tests read 16
 	FUZZ=1000 $(BIN)/python -m pytest -q tests/fuzzing
@@ -70,4 +88,6 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -e .[dev]
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps cleverhans==4.0.0 imagecorruptions-imaug==1.1.5
+	-$(BIN)/mypy > /dev/null 2>&1  # fills its cache, which takes a minute; see `make quick`
+	-PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q --collect-only > /dev/null 2>&1  # likewise
 	touch $@

@@ -1,5 +1,6 @@
-"""Fixtures that every test folder uses."""
+"""Fixtures that every test folder uses, and the order of the tests."""
 
+import os
 from pathlib import Path
 
 import hypothesis
@@ -9,6 +10,7 @@ import torch
 hypothesis.settings.register_profile("no-clock", deadline=None)
 hypothesis.settings.load_profile("no-clock")
 torch.set_num_threads(1)  # more wait for each other where the machine has other work too
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the same in the processes that tests start
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
@@ -21,9 +23,15 @@ def shared() -> Path:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What uses the `shared` fixture carries its mark; CUDA tests say why they are skipped."""
+    """What uses the `shared` fixture carries its mark; CUDA tests say why they are skipped.
+
+    Files with slow tests come first, so that no worker of pytest-xdist has one left at the end,
+    when there is nothing else for the others to do.
+    """
     for item in items:
         if "shared" in getattr(item, "fixturenames", ()):
             item.add_marker("shared")
         if item.get_closest_marker("cuda") and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device"))
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)

@@ -87,6 +87,7 @@ def test_the_first_step_is_adams_along_the_gradients_sign(threat: ThreatModel) -
     assert torch.allclose(moved[inside], torch.tensor(rate, dtype=torch.float64), atol=1e-5)
 
 
+@pytest.mark.slow
 @THREATS
 def test_more_steps_reach_the_corner_of_a_linear_models_ball(threat: ThreatModel) -> None:
     model, x = linear(scale=0.01), images().double()
@@ -172,6 +173,7 @@ def trained() -> tuple[nn.Module, Tensor, Tensor]:
     return model.requires_grad_(False), x[:40], y[:40]
 
 
+@pytest.mark.slow
 def test_it_beats_noise_of_the_same_budget() -> None:
     model, x, y = trained()
     eps = 24 / 255

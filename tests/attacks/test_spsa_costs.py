@@ -18,6 +18,8 @@ from tests.tiny import convnet, noise, run
 
 from .spsa_inputs import EPS, PAPER, THREATS, generators, images, linear
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("chunk", [1, 3, 10, 1000])
 @pytest.mark.parametrize("estimate_at", ["iterate", "twice-the-image"])

@@ -18,6 +18,8 @@ from tests.faults.disks import Disk
 from tests.faults.working import end, start, work
 from tests.tiny import SIDE, convnet, run, text
 
+pytestmark = pytest.mark.slow
+
 TINY = "60k"
 """A run needs about three times as much."""
 

@@ -9,6 +9,8 @@ from robustbench_twicing.cli.app import main
 from tests.faults.disks import Disk
 from tests.robustbench_twicing.cli.conftest import Site
 
+pytestmark = pytest.mark.slow
+
 FULL, PROTECTED = "No space left on device", "Read-only file system"
 NAMES = ("--label", "first", "--label", "second")
 
@@ -51,8 +53,8 @@ def corrupted_by_two(site: Site, out: Path) -> list[str]:
 
 def trained(site: Site, out: Path) -> list[str]:
     return [
-        *("train", "--model", "fmnist_deit", "--data", "fashion-mnist:test1000", "--out", str(out)),
-        *("--recipe", "fmnist", "--set", "epochs=1"),
+        *("train", "--model", "fmnist_deit", "--data", str(site.data), "--out", str(out)),
+        *("--recipe", "fmnist", "--set", "epochs=1", "--set", "batch_size=4"),
     ]
 
 

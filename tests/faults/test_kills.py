@@ -16,6 +16,8 @@ from robustbench_twicing.records.run_folder import RunFolder
 from tests.faults.working import IMAGES, end, start
 from tests.tiny import text
 
+pytestmark = pytest.mark.slow
+
 KILLS = int(os.environ.get("FAULT_KILLS", "8"))
 
 

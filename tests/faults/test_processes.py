@@ -13,6 +13,8 @@ from robustbench_twicing.records.run_folder import RunFolder
 from tests.faults.working import CONDITIONS, IMAGES, end, start
 from tests.tiny import text
 
+pytestmark = pytest.mark.slow
+
 COMPUTED = ["clean_loss", "loss", "gradient", "linf"]
 
 

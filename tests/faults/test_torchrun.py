@@ -17,6 +17,8 @@ from robustbench_twicing.records.run_folder import RunFolder
 from tests.robustbench_twicing.cli.conftest import grey
 from tests.tiny import text
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 NETWORK = '''
 import os

@@ -23,6 +23,8 @@ from .test_images import MUTATIONS as IMAGES
 from .test_texts import SUITE
 from .textwise import JSONWISE, TEXTWISE
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 DONE, MISTAKE, ERROR_ROWS, INCOMPLETE = 0, 1, 3, 4
 SMALL = ("--data", "fashion-mnist:test1000", "--limit", "4", "--device", "cpu")

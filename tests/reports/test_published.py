@@ -99,6 +99,7 @@ def test_ours_beside_theirs(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_whole_set_is_judged(tmp_path: Path) -> None:
     """36,000 of 50,000 is what the paper has to two digits; 35,000 is not."""
     for right, wanted in ((36_000, "agrees"), (35_000, "differs")):

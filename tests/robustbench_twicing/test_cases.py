@@ -78,14 +78,8 @@ def check_robust(rows: Rows, attack: str, wanted: dict[str, float], count: int) 
 EPS = "0,1/255,2/255,4/255,8/255"
 
 
-@pytest.mark.parametrize(
-    ("attack", "eps"),
-    [
-        ("fgsm", "2/255,8/255"),
-        pytest.param("fgsm", EPS, marks=pytest.mark.slow),
-        pytest.param("pgd", EPS, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("attack", "eps"), [("fgsm", "2/255,8/255"), ("fgsm", EPS), ("pgd", EPS)])
 def test_budgets_are_in_pixels_although_the_model_normalises(
     attack: str, eps: str, build: Callable[[str], Case]
 ) -> None:
@@ -107,6 +101,7 @@ def test_the_same_numbers_come_from_arrays(build: Callable[[str], Case]) -> None
     check_robust(rows, "fgsm", wanted, case.expect["n"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preprocessing", [(), ("--resize", "248")])
 def test_photographs_are_reduced_as_in_training(
     preprocessing: tuple[str, ...], build: Callable[[str], Case]
@@ -134,14 +129,10 @@ def test_accuracy_is_the_same_for_any_batch_size(build: Callable[[str], Case]) -
         assert column(done, "top1") == [100 * case.expect["clean_top1"]], batch_size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("attack", "eps"),
-    [
-        ("fgsm", "0,1/255,8/255"),
-        ("pgd", "0"),
-        pytest.param("pgd", "0.0,1/255,8/255", marks=pytest.mark.slow),
-        ("spsa", "0/255"),
-    ],
+    [("fgsm", "0,1/255,8/255"), ("pgd", "0"), ("pgd", "0.0,1/255,8/255"), ("spsa", "0/255")],
 )
 def test_no_budget_is_the_clean_row_and_one_level_is_enough(
     attack: str, eps: str, build: Callable[[str], Case]
@@ -224,6 +215,7 @@ def test_unreadable_images_stop_the_run_or_are_counted(
         assert name in out.replace("\n", ""), name
 
 
+@pytest.mark.slow
 def test_h09_imagenet_a_over_200_classes_and_over_1000(
     build: Callable[[str], Case], capsys: pytest.CaptureFixture[str]
 ) -> None:

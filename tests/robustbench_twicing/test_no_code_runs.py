@@ -48,6 +48,7 @@ def trap(tmp_path: Path, canary: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_a_download_with_code_in_it_is_data(
     trap: Path, canary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +160,7 @@ def _used(path: Path) -> Iterator[str]:
             yield from (each.name for each in node.names if each.name in ("subprocess", "runpy"))
 
 
+@pytest.mark.slow
 def test_only_these_files_can_run_code() -> None:
     found = {
         (name, str(path.relative_to(ROOT)))

@@ -24,6 +24,7 @@ def case(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("frost")
 def test_all_fifteen_at_all_severities(case: Path) -> None:
     scene = np.asarray(Image.open(case / "scene.png"))

@@ -33,6 +33,7 @@ def test_fifteen_corruptions_count_and_four_are_extra() -> None:
     assert archives == {"brightness": "weather", "contrast": "digital", "fog": "weather"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WITHOUT_FROST)
 @given(data=st.data())
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])

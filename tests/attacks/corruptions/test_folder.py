@@ -14,6 +14,8 @@ from robustbench_twicing.cli.app import main
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 
+pytestmark = pytest.mark.slow
+
 QUICK = Recipe(("contrast", "gaussian_noise"), (1, 3))
 
 

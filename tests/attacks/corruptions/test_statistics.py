@@ -19,6 +19,8 @@ from scipy.ndimage import uniform_filter
 from attacks.corruptions import CORRUPTIONS, SEVERITIES
 from attacks.corruptions.digital import store_as_jpeg
 
+pytestmark = pytest.mark.slow
+
 RANDOM = (
     *("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise", "glass_blur"),
     *("motion_blur", "snow", "frost", "fog", "elastic_transform", "spatter"),

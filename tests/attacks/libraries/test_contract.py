@@ -16,6 +16,8 @@ from robustbench_twicing.conditions.threat_model import check_adversarial
 
 from .fragile import COUNT, EPS, EVERY, SIDE, SMALL, batch, classifier, images
 
+pytestmark = pytest.mark.slow
+
 DRAWS_NOTHING = {
     "torchattacks:FGSM",
     "torchattacks:BIM",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -12,6 +13,8 @@ from robustbench_twicing.conditions.condition import clean
 from tests import tiny
 
 from .fragile import BLACK_BOX, EPS, EVERY, SMALL, batch, classifier, images
+
+pytestmark = pytest.mark.slow
 
 DIVIDES_BY_THE_GRADIENT = {
     "torchattacks:NIFGSM",

@@ -15,6 +15,8 @@ from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.threat_model import ThreatModel
 from tests.tiny import convnet, halfspace
 
+pytestmark = pytest.mark.slow
+
 fgsm, pgd = (import_module(f"attacks.{name}") for name in ("fgsm", "pgd"))
 agreement, linear, paper = (
     import_module(f"attacks.verification.{name}") for name in ("agreement", "linear", "paper")

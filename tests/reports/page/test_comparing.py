@@ -12,6 +12,8 @@ from robustbench_twicing.errors import UserError
 from tests.reports.made import Outcomes, write_run
 from tests.reports.page.read_page import Read
 
+pytestmark = pytest.mark.slow
+
 RIGHT, WRONG = 0, 1
 MANY = 40
 SAME: Outcomes = {"clean": [RIGHT] * MANY, "pgd@1/255": [WRONG] * MANY}

@@ -99,6 +99,7 @@ def test_large_images_are_made_smaller_and_pixels_are_clipped() -> None:
     assert image.getextrema() == ((255, 255),) * 3
 
 
+@pytest.mark.slow
 def test_the_page_s_room_is_limited(done: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     one = found(done).shown[0].size
     monkeypatch.setattr(examples, "MOST_BYTES", 2 * one + one // 2)

@@ -25,6 +25,8 @@ from tests.reports.made import Outcomes, write_run
 from tests.reports.page.read_page import Element, Read
 from tests.tiny import convnet, noise
 
+pytestmark = pytest.mark.slow
+
 NASTY = (
     "<script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)> ' onclick='x",

@@ -206,6 +206,7 @@ def test_lines_differ_in_colour_marker_and_style(ax: Axes) -> None:
         assert len({look(line) for line in ax.lines}) == 3
 
 
+@pytest.mark.slow
 def test_the_legend_is_beside_the_axes_and_whole() -> None:
     names = [f"model_with_quite_a_long_name_number_{number:02d}_of_forty" for number in range(40)]
     figure = Figure(figsize=(4, 3))

@@ -77,6 +77,7 @@ def test_a_name_with_an_underscore_first_is_in_the_legend() -> None:
     assert [each.strip() for each in ax.get_legend_handles_labels()[1]] == ["_hidden"]
 
 
+@pytest.mark.slow
 @given(st.text(max_size=60))
 def test_any_text_can_be_drawn(name: str) -> None:
     text = lettering(name, 20)
@@ -84,6 +85,7 @@ def test_any_text_can_be_drawn(name: str) -> None:
     assert text.strip()
 
 
+@pytest.mark.slow
 def test_odd_names_are_drawn_without_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     """Warnings are errors in tests; fonts that are missing are only logged."""
     with caplog.at_level(logging.WARNING):

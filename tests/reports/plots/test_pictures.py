@@ -11,6 +11,8 @@ from reports.plots.corruption_bars import MOST_BARS
 from robustbench_twicing.data.imagenet_c import MAIN, SEVERITIES
 from tests.reports.plots.rows import joined, row, sweep, table
 
+pytestmark = pytest.mark.slow
+
 RIGHT = {"0": 150, "1": 60, "4": 10}
 
 

@@ -89,6 +89,7 @@ def counted(raw: pd.DataFrame) -> Iterator[tuple[str, str, dict[str, float]]]:
             )
 
 
+@pytest.mark.slow
 def test_results_are_what_pandas_counts(runs: Runs, raw: pd.DataFrame) -> None:
     table = results(runs).set_index(["label", "condition"])
     assert len(table) == len(LABELS) * len(CONDITIONS)
@@ -133,6 +134,7 @@ def test_the_console_shows_these_numbers(runs: Runs, raw: pd.DataFrame) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_the_page_has_these_numbers_in_full(runs: Runs, raw: pd.DataFrame, tmp_path: Path) -> None:
     text = write_page(runs, results(runs), tmp_path).read_text()
     text = text[text.index('<section id="all">') :].replace("<wbr>", "")

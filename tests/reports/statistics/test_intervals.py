@@ -29,6 +29,7 @@ def test_it_equals_statsmodels(trials: int, share: float, level: float) -> None:
     assert wilson(successes, trials, level) == pytest.approx(wanted, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 10_000), st.data())
 def test_it_holds_the_share_and_mirrors(trials: int, data: st.DataObject) -> None:
     successes = data.draw(st.integers(0, trials))

@@ -44,6 +44,7 @@ def test_mcnemar_in_closed_form() -> None:
     assert mcnemar(Pair(9, 0, 0, 1)) == 1
 
 
+@pytest.mark.slow
 @settings(max_examples=15)  # statsmodels takes a tenth of a second for one
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_holm_equals_statsmodels(p_values: list[float]) -> None:

@@ -20,6 +20,7 @@ def golden() -> list[Path]:
     return sorted(GOLDEN.iterdir())
 
 
+@pytest.mark.slow
 def test_there_is_a_file_for_every_table_and_format(texts: dict[str, str]) -> None:
     assert {path.name for path in golden()} == set(texts)
     assert len(texts) >= 8 * 6

@@ -50,6 +50,7 @@ def test_words_get_the_room_that_is_left() -> None:
 LEAST_OF_WORDS = 12
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.text("abc_-/ 1", max_size=50), min_size=1, max_size=4),
     st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12),

@@ -13,6 +13,8 @@ from reports.tables.sheet import Sheet
 from robustbench_twicing.errors import UserError
 from tests.reports.made import Outcomes, write_run
 
+pytestmark = pytest.mark.slow
+
 RIGHT, CLOSE, WRONG = 0, 3, 9
 ATTACKED: Outcomes = {
     "clean": [RIGHT, RIGHT, RIGHT, CLOSE],

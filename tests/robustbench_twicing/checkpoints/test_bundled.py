@@ -18,6 +18,8 @@ from robustbench_twicing.models.table import MODELS
 from robustbench_twicing.training.recipes import RECIPES
 from robustbench_twicing.training.scoring import count_right
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(package.__file__).parent
 LARGEST = 12 * 2**20
 

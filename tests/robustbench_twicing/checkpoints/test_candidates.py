@@ -12,6 +12,8 @@ from robustbench_twicing.checkpoints.candidates import _shapes, recognise
 from robustbench_twicing.models.build import build_model
 from robustbench_twicing.models.table import MODELS
 
+pytestmark = pytest.mark.slow
+
 
 @cache
 def shapes(name: str) -> dict[str, Tensor]:

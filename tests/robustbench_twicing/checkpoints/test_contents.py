@@ -30,6 +30,7 @@ def prefixed(state_dict: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]
     return {prefix + key: tensor for key, tensor in state_dict.items()}
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     wrappers=st.lists(st.sampled_from(["state_dict", "model", "module", "checkpoint"]), max_size=3),

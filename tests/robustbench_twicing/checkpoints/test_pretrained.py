@@ -61,6 +61,7 @@ def test_pretrained_is_for_what_timm_has(monkeypatch: pytest.MonkeyPatch) -> Non
     assert hub.asked == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [TINY, f"timm:{TINY}"])
 def test_pretrained_from_the_cache(
     name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, state_dict: dict[str, Tensor]

@@ -17,6 +17,8 @@ from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.models.build import build_model
 
+pytestmark = pytest.mark.slow
+
 TINY = "deit_tiny_patch16_224"
 SAME = (TINY, "deit_tiny_twicing_patch16_224", "deit_tiny_neutreno_patch16_224")
 

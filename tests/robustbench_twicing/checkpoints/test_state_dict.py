@@ -19,6 +19,7 @@ def load(network: Any, state_dict: Any) -> Any:
     return load_into(network, state_dict, source="FILE", asked="NAME")
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), change=st.sampled_from(["drop", "add", "longer", "flat", "swap"]))
 def test_a_single_key_dropped_added_or_reshaped_is_refused_by_name(

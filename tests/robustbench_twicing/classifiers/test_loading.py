@@ -59,6 +59,7 @@ def test_the_record_says_everything(tiny: Path, state_dict: dict[str, Tensor]) -
     json.dumps(record.details)
 
 
+@pytest.mark.slow
 def test_the_classifier_is_the_network_behind_its_normalisation(
     tiny: Path, state_dict: dict[str, Tensor]
 ) -> None:
@@ -76,6 +77,7 @@ def test_the_classifier_is_the_network_behind_its_normalisation(
     assert any("mean (0.1, 0.2, 0.3) instead of" in note for note in classifier.record.notes)
 
 
+@pytest.mark.slow
 def test_global_state_is_as_before(tiny: Path) -> None:
     for checkpoint in (str(tiny), "random:5"):
         torch.manual_seed(3)
@@ -111,6 +113,7 @@ def test_there_is_no_ema_of_what_was_never_averaged(checkpoint: str) -> None:
         load_model(TINY, checkpoint, weights="ema")
 
 
+@pytest.mark.slow
 def test_crop_is_the_input_size_and_resize_follows(tiny: Path) -> None:
     classifier = load_model(TINY, str(tiny), crop=96)
     assert (classifier.preprocessing.crop, classifier.preprocessing.resize) == (96, 109)
@@ -136,6 +139,7 @@ def test_crop_works_for_fan_and_for_networks_of_any_input_size() -> None:
     assert vit(torch.rand(1, 3, 64, 64)).shape == (1, 1000)
 
 
+@pytest.mark.slow
 def test_classes_of_ones_own_and_subsets_of_them(
     tmp_path: Path, state_dict: dict[str, Tensor]
 ) -> None:
@@ -165,6 +169,7 @@ def test_training_at_another_input_size_is_said(
     )
 
 
+@pytest.mark.slow
 def test_the_name_is_checked_against_the_file(
     tmp_path: Path, state_dict: dict[str, Tensor]
 ) -> None:

@@ -122,6 +122,7 @@ def test_the_hash_covers_what_is_imported_from_beside_the_file(tmp_path: Path) -
     assert load_user_network(f"{alone}:net").file_sha256 == file_sha256(alone)
 
 
+@pytest.mark.slow
 def test_a_package_of_an_environment_below_the_folder_stays_imported(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

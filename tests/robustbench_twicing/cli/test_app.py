@@ -111,6 +111,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", MISTAKES)
 def test_a_bad_value_of_eval_and_of_plan_is_status_1(
     arguments: str, site: Site, capsys: pytest.CaptureFixture[str]

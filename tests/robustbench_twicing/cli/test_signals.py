@@ -10,6 +10,8 @@ from robustbench_twicing.cli import signals
 from robustbench_twicing.cli.app import main
 from tests.robustbench_twicing.cli.conftest import Site
 
+pytestmark = pytest.mark.slow
+
 BOTH = [signal.SIGTERM, signal.SIGINT]
 NETWORK = """
 import os

@@ -11,6 +11,8 @@ import pytest
 
 from robustbench_twicing.cli.app import main
 
+pytestmark = pytest.mark.slow
+
 Rows = dict[str, dict[str, str]]
 
 

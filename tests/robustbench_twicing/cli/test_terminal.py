@@ -30,6 +30,7 @@ def shell(line: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.slow
 @full
 def test_a_full_standard_output_is_one_line() -> None:
     done = shell('"$0" run_eval.py attacks > /dev/full')
@@ -39,6 +40,7 @@ def test_a_full_standard_output_is_one_line() -> None:
     )
 
 
+@pytest.mark.slow
 def test_closed_streams_are_no_mistake() -> None:
     assert shell('"$0" run_eval.py --version <&- >&- 2>&-').returncode == 0
     assert shell('"$0" run_eval.py attacks --no-such-option <&- >&- 2>&-').returncode == 2

@@ -135,6 +135,7 @@ def conditions(*names: str) -> list[Condition]:
     ]
 
 
+@pytest.mark.slow
 def test_both_protocols_in_one_run_are_rows_of_their_own(tmp_path: Path) -> None:
     done = run(convnet(), noise(8), conditions("fgsm", "pgd", "spsa"), tmp_path / "run")
     names = ["clean", "fgsm@4/255", "pgd@4/255", "spsa@4/255"]

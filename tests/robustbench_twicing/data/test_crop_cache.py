@@ -138,6 +138,7 @@ def fill(data: Dataset, start: int) -> None:
         data.pixels((start + index) % 6, LARGE)
 
 
+@pytest.mark.slow
 def test_processes_share_a_cache(photos: Dataset, tmp_path: Path, decoded: list[int]) -> None:
     cached = cache_crops(photos, tmp_path / "cache")
     cached.pixels(0, LARGE)  # files are open here and not sent along

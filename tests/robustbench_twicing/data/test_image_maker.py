@@ -143,6 +143,7 @@ def test_no_more_than_the_limit_is_kept() -> None:
     assert images.asked == [0, 1, 2, 1, 1], "another cut is another image"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_files_that_the_system_does_not_hand_out_end_the_run(workers: int) -> None:
     """They are no failure of the source: a mount that is lost would fill the run with errors."""

@@ -19,6 +19,8 @@ from robustbench_twicing.data.worker_pool import WorkerPool
 from robustbench_twicing.errors import UserError
 from tests.tiny import PREPROCESSING, MemoryImages, noise
 
+pytestmark = pytest.mark.slow
+
 
 def plus(state: int, task: int) -> tuple[int, int]:
     return state + task, os.getpid()

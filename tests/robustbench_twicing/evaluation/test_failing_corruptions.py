@@ -25,6 +25,8 @@ from robustbench_twicing.evaluation.tasks import make_task
 from tests.attacks.corruptions.clean_photos import Stripes, photographs, stripes
 from tests.robustbench_twicing.evaluation.test_runner_corruptions import CONDITIONS, rows, run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:

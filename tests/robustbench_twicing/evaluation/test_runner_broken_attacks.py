@@ -19,6 +19,8 @@ from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from tests.tiny import PREPROCESSING, column, convnet, noise, quick_conditions, run, table, text
 
+pytestmark = pytest.mark.slow
+
 EPS = 4 / 255
 
 

@@ -50,6 +50,7 @@ def counted(done: Run) -> pd.DataFrame:
     return results(done.folder).drop(columns="seconds")
 
 
+@pytest.mark.slow
 def test_parts_that_are_gone_are_computed_again_and_no_others(whole: Run, tmp_path: Path) -> None:
     out = tmp_path / "run"
     shutil.copytree(whole.folder.path, out)
@@ -79,6 +80,7 @@ def test_an_incomplete_condition_has_no_accuracy(whole: Run, tmp_path: Path) -> 
         assert table[name].isna().all(), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [2, 3, 7])
 def test_shares_make_one_run(shares: int, whole: Run, tmp_path: Path) -> None:
     out = tmp_path / "run"
@@ -197,6 +199,7 @@ run(model, noise(11), CONDITIONS[:3], Path(sys.argv[1]), batch_size=1)
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_continued_bit_for_bit(tmp_path: Path) -> None:
     out = tmp_path / "run"
     process = subprocess.Popen(

@@ -29,6 +29,8 @@ from robustbench_twicing.records.run_folder import RunFolder
 from tests.attacks.corruptions.clean_photos import photographs, stripes
 from tests.tiny import text
 
+pytestmark = pytest.mark.slow
+
 CELLS = (("fog", 3), ("gaussian_noise", 1), ("contrast", 5))
 CONDITIONS = [
     clean(),

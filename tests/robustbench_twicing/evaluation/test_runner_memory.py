@@ -23,6 +23,8 @@ from tests.tiny import (
     text,
 )
 
+pytestmark = pytest.mark.slow
+
 CONDITIONS = quick_conditions("clean", "fgsm", "pgd")
 CPU = "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried"
 ERRORS = [torch.OutOfMemoryError("CUDA out of memory."), RuntimeError(CPU), MemoryError()]

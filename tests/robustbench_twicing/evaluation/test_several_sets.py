@@ -85,6 +85,7 @@ def three(folders: Path) -> list[Dataset]:
     return [open_dataset(name, limit=30) for name in names]
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_wherever_it_stopped(three: list[Dataset], tmp_path: Path) -> None:
     kinds = (("clean", "pgd"), ("clean", "pgd"), ("clean",))
     pairs = zip(three, kinds, strict=True)

@@ -94,6 +94,7 @@ def test_records_say_which_class_is_meant(folders: Path, tmp_path: Path) -> None
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [7, 200])
 def test_batches_change_no_number(size: int, folders: Path, tmp_path: Path) -> None:
     data = open_dataset(f"imagenet-a={folders}/imagenet-a", limit=30)
@@ -107,6 +108,7 @@ def test_batches_change_no_number(size: int, folders: Path, tmp_path: Path) -> N
     pd.testing.assert_frame_equal(of(size), of(1))
 
 
+@pytest.mark.slow
 def test_clean_images_of_the_same_classes_stand_beside(folders: Path, tmp_path: Path) -> None:
     names = [str(folders / "clean"), *(f"{name}={folders}/{name}" for name in SUBSETS)]
     done = run_all([open_dataset(name) for name in names], tmp_path / "run")
@@ -131,6 +133,7 @@ def notes(done: Run, words: str) -> list[str]:
     return [each.dataset["name"] for each in evaluations if words in str(each.dataset["notes"])]
 
 
+@pytest.mark.slow
 def test_one_attack_on_two_sets_says_of_each_over_which_classes(
     folders: Path, tmp_path: Path
 ) -> None:

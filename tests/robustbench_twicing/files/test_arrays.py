@@ -83,6 +83,7 @@ def test_a_member_that_is_no_array_is_refused(tmp_path: Path) -> None:
         content.read("x")
 
 
+@pytest.mark.slow
 def test_a_bomb_is_refused_and_what_compresses_well_is_not(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "a.npz", x=np.zeros(60 * 2**20, np.uint8))
     with open_archive(tmp_path / "a.npz") as content:

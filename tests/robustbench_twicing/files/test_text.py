@@ -90,6 +90,7 @@ def test_indices_that_no_record_holds_are_refused(tmp_path: Path) -> None:
         read_classes(path)
 
 
+@pytest.mark.slow
 def test_a_class_list_with_many_names_is_read_in_no_time(tmp_path: Path) -> None:
     """Counting each of them among all others took minutes, which the test run would not survive."""
     names = [f"{number}" for number in range(300_000)]

@@ -5,6 +5,8 @@ import pytest
 from robustbench_twicing.models.facts import model_facts
 from robustbench_twicing.models.table import MODELS
 
+pytestmark = pytest.mark.slow
+
 FACTS = {
     "deit_tiny_patch16_224": (5_717_416, 152, "1.254"),
     "deit_small_patch16_224": (22_050_664, 152, "4.599"),

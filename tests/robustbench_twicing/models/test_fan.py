@@ -65,6 +65,7 @@ def test_the_stem_widens_as_it_halves_the_grid(patch_size: int, widths: list[int
     assert [each.out_channels for each in convolutions] == widths
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "extra"), [("fan_twicing", {}), ("fan_hybrid", {"twicing": True})]
 )

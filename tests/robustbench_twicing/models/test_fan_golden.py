@@ -11,6 +11,8 @@ from robustbench_twicing.models.checks import AttentionForm
 from robustbench_twicing.models.fan.channel_norm import ChannelNorm
 from tests.robustbench_twicing.models.golden import Golden, answer, close, read
 
+pytestmark = pytest.mark.slow
+
 VIT: dict[str, Any] = {
     "img_size": 64,
     "embed_dim": 64,

@@ -123,6 +123,7 @@ def test_a_cut_part_is_refused_with_what_to_do(folder: RunFolder) -> None:
             folder.records(evaluation())
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_never_passes_for_other_numbers(folder: RunFolder) -> None:
     """Wherever a bit flips, the reader refuses the part or finds the same facts."""
     wanted = folder.records(evaluation())

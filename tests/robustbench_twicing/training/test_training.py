@@ -23,7 +23,7 @@ from robustbench_twicing.training.scoring import count_right
 from robustbench_twicing.training.session import train
 from tests.tiny import noise
 
-pytestmark = pytest.mark.usefixtures("tiny")
+pytestmark = [pytest.mark.usefixtures("tiny"), pytest.mark.slow]
 TWICING = "fmnist_twicing[2]"
 
 

@@ -37,6 +37,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_seed_0_and_the_table_of_all_seeds_go_into_the_package(small: Path) -> None:
     out = ["--out", str(small / "runs")]
     assert making.main(["DIR", *out, "--seeds", "0,1", "--install"]) == 0

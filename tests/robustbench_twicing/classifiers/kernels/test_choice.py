@@ -12,6 +12,8 @@ from robustbench_twicing.classifiers.kernels.linear import OneDnnLinear
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.errors import UserError
 
+pytestmark = pytest.mark.slow
+
 CPU = torch.device("cpu")
 onednn = pytest.mark.skipif(not choice.has_onednn(), reason="this torch has no oneDNN")
 

@@ -17,6 +17,8 @@ from robustbench_twicing.classifiers.kernels.last_block import PrefixBlock, read
 from robustbench_twicing.models.attention import set_attention
 from robustbench_twicing.models.facts import count_gmacs
 
+pytestmark = pytest.mark.slow
+
 SIZES: dict[str, Any] = {
     "img_size": 32,
     "patch_size": 8,

@@ -55,6 +55,7 @@ def test_a_vision_transformer_has_the_same_logits_gradients_and_keys(
     assert_same(plain, other, torch.randn(count, 3, 32, 32))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAN)
 def test_fan(family: str) -> None:
     plain, other = pair(family)

@@ -22,7 +22,9 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_every_kind_of_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_kind_of_output(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "demo"
     assert main(["demo", "--quick", "--out", str(out)]) == 0
     table = pd.read_csv(out / "run" / "results.csv")
@@ -38,7 +40,10 @@ def test_every_kind_of_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert (out / "report" / "index.html").is_file()
     assert any("compar" in path.name for path in (out / "report").iterdir())
     assert str(out / "report") in capsys.readouterr().out
+    monkeypatch.setattr(demo, "QUICK_IMAGES", 1)
     assert main(["demo", "--quick", "--out", str(out)]) == 0
+    again = pd.read_csv(out / "run" / "results.csv")
+    assert set(again["n_images"]) == {1}, "it was made anew"
 
 
 @pytest.mark.parametrize("strange", ["notes.txt", "run/run.json"])

@@ -39,6 +39,7 @@ def test_the_default_is_the_quick_suite_and_all_is_right(
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_attacks_and_budgets_replace_the_suites(site: Site) -> None:
     assert site.eval("--attacks", "clean,pgd", "--eps", "0:2/255:1/255,8/510") == 0
     rows = site.results()
@@ -79,6 +80,7 @@ def test_the_same_name_twice_is_told_apart_by_the_weights(site: Site) -> None:
     assert all(label.startswith("timm:test_vit#") and len(label) == 22 for label in labels)
 
 
+@pytest.mark.slow
 def test_the_same_command_again_continues_and_another_is_refused(
     site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -103,6 +105,7 @@ def without_seconds(text: str) -> list[list[str]]:
     return [row[:place] + row[place + 1 :] for row in rows]
 
 
+@pytest.mark.slow
 def test_shares_are_done_one_by_one_and_the_last_completes(
     site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -115,6 +118,7 @@ def test_shares_are_done_one_by_one_and_the_last_completes(
     assert without_seconds(tables[0]) == without_seconds(tables[1])
 
 
+@pytest.mark.slow
 def test_a_broken_attack_ends_with_status_3_and_an_empty_row(
     site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,6 +136,7 @@ def test_a_broken_attack_ends_with_status_3_and_an_empty_row(
     assert main(["report", str(site.root / "run"), "--format", "csv"]) == 3
 
 
+@pytest.mark.slow
 def test_a_share_with_a_broken_attack_ends_with_status_3(site: Site) -> None:
     code = site.root / "attacks_of_mine.py"
     code.write_text("def far(model, x, y, *, eps, generator=None):\n    return x + 2 * eps\n")

@@ -21,6 +21,8 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.clean_accuracy import variants
 from robustbench_twicing.models.build import build_model
 
+pytestmark = pytest.mark.slow
+
 
 def run(*arguments: Any) -> str:
     """Output of the command on 80 columns, as one line of words."""

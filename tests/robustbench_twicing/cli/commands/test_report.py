@@ -13,6 +13,8 @@ from reports import merge, read_normaliser, results
 from robustbench_twicing.cli.app import main
 from tests.robustbench_twicing.cli.conftest import Site
 
+pytestmark = pytest.mark.slow
+
 
 def rows(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))

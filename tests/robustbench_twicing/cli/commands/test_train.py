@@ -9,14 +9,17 @@ from tests.palette import wnid_folders, write
 
 CUT = "fashion-mnist:test1000"
 QUICK = ("--recipe", "fmnist", "--set", "epochs=1", "--set", "batch_size=500")
+FP32 = ("--set", "precision=fp32")
+"""Of no account here, and far quicker than bf16 where a CPU does not know it."""
 
 
+@pytest.mark.slow
 def test_what_is_trained_can_be_evaluated_under_its_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
     arguments = ["train", "-m", "fmnist_twicing[3-4]", "--data", CUT, "--val", CUT]
-    assert main([*arguments, "--out", str(out), *QUICK]) == 0
+    assert main([*arguments, "--out", str(out), *QUICK, *FP32]) == 0
     said = capsys.readouterr()
     assert f"right on {CUT}. Evaluate it with --model 'fmnist_twicing[3-4]={out}/" in said.out
     assert "step 2/2, loss " in said.err

@@ -10,6 +10,8 @@ import pytest
 from robustbench_twicing.cli.app import main
 from tests.robustbench_twicing.cli.conftest import Site
 
+pytestmark = pytest.mark.slow
+
 fgsm, paper = import_module("attacks.fgsm"), import_module("attacks.verification.paper")
 MORE = """
 

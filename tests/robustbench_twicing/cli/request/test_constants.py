@@ -169,6 +169,7 @@ def test_the_protocols_own_value_is_no_mark(site: Site) -> None:
     assert site.results()["pgd@1/255"]["flags"] == ""
 
 
+@pytest.mark.slow
 def test_both_protocols_are_rows_of_their_own_with_a_table_side_by_side(
     site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

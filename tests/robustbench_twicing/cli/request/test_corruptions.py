@@ -16,6 +16,8 @@ from robustbench_twicing.data.imagenet_c import EXTRA, MAIN
 from robustbench_twicing.errors import UserError
 from tests.robustbench_twicing.cli.conftest import Site
 
+pytestmark = pytest.mark.slow
+
 OVERALL = ("mCE", "relative mCE", "mean corruption error", "mean corruption accuracy")
 
 

@@ -50,6 +50,7 @@ def test_mistakes_are_one_line(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["eval", "plan"])
 def test_models_of_other_classes_are_refused(
     command: str, root: Path, evaluate: Eval, capsys: pytest.CaptureFixture[str]

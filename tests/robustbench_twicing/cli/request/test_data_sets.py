@@ -18,6 +18,8 @@ from tests.palette import wnid_folders, write
 from tests.robustbench_twicing.cli.conftest import EvaluateSets as Eval
 from tests.robustbench_twicing.cli.conftest import one_line as line
 
+pytestmark = pytest.mark.slow
+
 ALL = ("imagenet", "imagenet-a", "imagenet-r", "imagenetv2", "imagenet-sketch")
 BESIDE = ("clean/imagenet-a-classes", "clean/imagenet-r-classes")
 

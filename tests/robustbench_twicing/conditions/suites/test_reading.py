@@ -190,6 +190,7 @@ YAML = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(
     st.one_of(
         st.text("abc:-[]{}&*!|>'\"%@#, \n\t01", max_size=40), st.text(max_size=30), YAML.map(str)

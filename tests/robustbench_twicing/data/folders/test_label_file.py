@@ -109,6 +109,7 @@ NAMES = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_ .\-]{0,20}[A-Za-z0-9_]\.png", fu
 TABLES = st.lists(st.tuples(NAMES, st.integers(0, 999)), min_size=1, max_size=20)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     TABLES, st.sampled_from(",;\t"), st.booleans(), st.booleans(), st.sampled_from(["\n", "\r\n"])
@@ -125,6 +126,7 @@ def test_what_csv_writes_is_read_back(
     assert [(label.name, label.target) for label in labels] == table
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(TABLES)
 def test_plain_lines_are_read_back(table: list[tuple[str, int]]) -> None:

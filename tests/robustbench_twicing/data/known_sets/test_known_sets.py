@@ -53,6 +53,7 @@ def test_a_partial_download_shifts_nothing_and_is_named(tmp_path: Path) -> None:
     assert said(dataset, wnids()[missing[0]])
 
 
+@pytest.mark.slow
 def test_what_a_folder_looks_like(tmp_path: Path) -> None:
     a = write(tmp_path / "a", subset_folders("imagenet-a"))
     whole = write(tmp_path / "whole", wnid_folders(range(1000)))
