@@ -1,0 +1,74 @@
+"""What docs/architecture.md, CONTRIBUTING.md and README say exists, exists."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = ("docs/architecture.md", "CONTRIBUTING.md")
+TOP = "robustbench_twicing|attacks|reports|tests|docs|benchmarks|examples"
+PATHS = re.compile(rf"`((?:{TOP})/[\w./]*|[A-Z]+\.md|pyproject\.toml)`")
+MEMBERS = re.compile(r"`([\w/]+\.py)` `([\w.]+)`")
+TARGETS = re.compile(r"`(?:make) ([a-z ,`]+)`")
+
+
+def text(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def mentions(pattern: re.Pattern[str]) -> Iterator[tuple[str, ...]]:
+    for document in DOCUMENTS:
+        for match in pattern.finditer(text(document)):
+            yield (document, *match.groups())
+
+
+@pytest.mark.parametrize(("document", "path"), sorted(set(mentions(PATHS))))
+def test_every_path_is_there(document: str, path: str) -> None:
+    assert (ROOT / path).exists(), f"{document} names {path}"
+
+
+@pytest.mark.parametrize(("document", "path", "member"), sorted(set(mentions(MEMBERS))))
+def test_every_function_is_where_it_is_said_to_be(document: str, path: str, member: str) -> None:
+    tree: ast.AST = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    for part in member.split("."):
+        tree = next(
+            node
+            for node in ast.iter_child_nodes(tree)
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == part
+        )
+
+
+def test_the_documents_name_enough_for_these_tests_to_mean_something() -> None:
+    assert len(set(mentions(PATHS))) > 60
+    assert len(set(mentions(MEMBERS))) > 20
+
+
+def test_every_target_is_in_the_makefile() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    asked = set()
+    for _, words in mentions(TARGETS):
+        asked |= set(re.findall("[a-z-]+", words)) - {"make"}
+    assert {"check", "test", "quick", "same"} <= asked
+    assert asked <= targets
+
+
+def test_the_path_of_an_image_has_at_most_15_steps_and_visits_no_module_twice() -> None:
+    section = text("docs/architecture.md").split("## One image")[1].split("\n## ")[0]
+    steps = re.findall(r"^\| (\d+) \| `([\w/.]+)`", section, re.MULTILINE)
+    assert [int(number) for number, _ in steps] == list(range(1, len(steps) + 1))
+    assert len(steps) <= 15
+    assert len({path for _, path in steps}) == len(steps)
+
+
+def test_every_name_in_code_form_is_known() -> None:
+    """Words in code form that are no path are names of the code, options, or commands."""
+    packages = ("robustbench_twicing", "attacks", "reports")
+    files = [path for package in packages for path in (ROOT / package).rglob("*.py")]
+    source = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    places = {*(path.stem for path in files), *(path.parent.name for path in files)}
+    for document in DOCUMENTS:
+        for word in re.findall(r"`([A-Za-z_][\w]+)`", text(document)):
+            assert word in places or re.search(rf"\b{word}\b", source), f"{document}: {word}"
