@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import torch
 
@@ -176,7 +177,8 @@ def ranks(rows: list[tuple[int | None, str]], tmp_path: Path) -> dict[str, Any]:
     content = {name: frame[name].tolist() for name in RECORD_SCHEMA.names}
     content["rank"] = content["rank_8bit"] = [rank for rank, _ in rows]
     content["status"] = [status for _, status in rows]
-    made.folder.write_part(evaluation, 0, Part(content, {"pixel:clean": Cost(1, 2, 3.5)}))
+    records = pa.table(content, schema=RECORD_SCHEMA)
+    made.folder.write_part(evaluation, 0, Part(records, {"pixel:clean": Cost(1, 2, 3.5)}))
     return table(Run(RunFolder.open(tmp_path)))["clean"]
 
 

@@ -39,6 +39,13 @@ def send(state: int, number: int) -> int:
     return state
 
 
+@pytest.fixture
+def own_server() -> None:
+    """The server that starts processes is the pool's: another test's does not leave signals."""
+    vars(forkserver)["_forkserver"]._stop()
+
+
+@pytest.mark.usefixtures("own_server")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_are_left_to_the_parent(number: signal.Signals) -> None:
     """Also by the server, which starts the processes and would take them with it."""
