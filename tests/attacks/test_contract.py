@@ -143,6 +143,7 @@ def test_it_does_not_touch_the_global_stream(attack: Attack) -> None:
         assert torch.equal(call(attack, model, images()), first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_any_batch_size_and_the_last_partial_batch_give_the_same(attack: Attack, size: int) -> None:
     """All but the sign of a few gradients that are 0 up to rounding."""

@@ -34,6 +34,7 @@ def both(tmp_path: Path, other: Mapping[str, Any] | None = None, **options: Any)
     return against(folders, **options)
 
 
+@pytest.mark.slow
 def test_counts_differences_and_p_values(tmp_path: Path) -> None:
     found = both(tmp_path)
     assert found.baseline == "a"
@@ -53,6 +54,7 @@ def test_counts_differences_and_p_values(tmp_path: Path) -> None:
     assert clean["images"] == "all"
 
 
+@pytest.mark.slow
 def test_images_that_changed_are_listed(tmp_path: Path) -> None:
     changed = both(tmp_path).changed
     assert changed.columns.tolist() == list(CHANGED)
@@ -65,6 +67,7 @@ def test_images_that_changed_are_listed(tmp_path: Path) -> None:
     assert len(changed) == 3 + 4
 
 
+@pytest.mark.slow
 def test_the_baseline_may_be_any_label(tmp_path: Path) -> None:
     found = both(tmp_path, baseline="b")
     assert found.rows["label"].tolist() == ["a", "a"]
@@ -73,6 +76,7 @@ def test_the_baseline_may_be_any_label(tmp_path: Path) -> None:
         both(tmp_path, baseline="c")
 
 
+@pytest.mark.slow
 def test_all_comparisons_are_one_family(tmp_path: Path) -> None:
     made = {"a": BASE, "b": OTHER, "c": OTHER, "d": BASE}
     rows = against([write_run(tmp_path / "run", made)]).rows
@@ -80,6 +84,7 @@ def test_all_comparisons_are_one_family(tmp_path: Path) -> None:
     assert rows["p_holm"].tolist() == holm(rows["p"].tolist())
 
 
+@pytest.mark.slow
 def test_a_clear_difference_is_significant(tmp_path: Path) -> None:
     made: dict[str, Outcomes] = {"a": {"clean": [1] * 12}, "b": {"clean": [0] * 12}}
     found = against([write_run(tmp_path / "run", made)])
@@ -90,6 +95,7 @@ def test_a_clear_difference_is_significant(tmp_path: Path) -> None:
     assert sheet.cell(0, 9) == "worse"
 
 
+@pytest.mark.slow
 def test_the_bootstrap_is_seeded(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     ranks = {name: {"clean": draw.integers(0, 2, 400).tolist()} for name in "ab"}
@@ -212,6 +218,7 @@ def _with_crop(entry: Any) -> Any:
     return replace(entry, evaluation=replace(entry.evaluation, preprocessing=preprocessing))
 
 
+@pytest.mark.slow
 def test_unreadable_images_of_one_model_need_intersect(tmp_path: Path) -> None:
     skipped: Outcomes = {"clean": ["skipped", *OTHER["clean"][1:]]}
     with pytest.raises(UserError, match="some could not be read; --intersect compares the images"):
@@ -232,6 +239,7 @@ def test_failures_and_missing_conditions_are_said(tmp_path: Path) -> None:
     assert "a has no fgsm@1/255 on val under protocol pixel" in found.notes
 
 
+@pytest.mark.slow
 def test_incomplete_runs_are_compared_only_when_asked(tmp_path: Path) -> None:
     options = {"shard": (1, 2)}
     with pytest.raises(UserError, match="b: clean is incomplete and is not compared; --intersect"):
@@ -269,6 +277,7 @@ def test_runs_that_were_not_computed_alike_are_said(tmp_path: Path) -> None:
     assert "The runs were not all computed alike: torch 2.3 and 2.4." in against(folders).notes
 
 
+@pytest.mark.slow
 def test_tables_of_a_comparison(tmp_path: Path) -> None:
     made = {"a": BASE, "b": OTHER, "c": OTHER}
     found = against([write_run(tmp_path / "run", made)])

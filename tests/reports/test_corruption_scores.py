@@ -244,6 +244,7 @@ def shown(results: pd.DataFrame, **options: Any) -> str:
     return console.export_text()
 
 
+@pytest.mark.slow
 def test_the_terminal_shows_each_corruption_and_each_number_by_name() -> None:
     errors = {**flat(0.6), ("fog", 4): 0.75}
     results = table(errors, status={("snow", 1): "error", ("saturate", 5): "incomplete"})

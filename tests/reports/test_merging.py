@@ -55,6 +55,7 @@ def test_records_are_sorted_by_entry_and_image(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_shards_of_one_run_are_one_row(tmp_path: Path) -> None:
     whole = results(merge([write_run(tmp_path / "whole", ONE)]))
     shards = [write_run(tmp_path / f"{i}", ONE, shard=(i, 3)) for i in (3, 1, 2)]
@@ -119,6 +120,7 @@ def test_models_of_several_runs_stand_below_each_other(tmp_path: Path) -> None:
     assert [row[0] for row in keys(b, a)] == ["b", "c", "a", "a"]
 
 
+@pytest.mark.slow
 def test_conditions_and_data_sets_of_one_label_come_together(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / "1", {"a": {"clean": CLEAN}}),

@@ -130,6 +130,7 @@ def test_reasons_why_not(options: dict[str, Any], words: str, tmp_path: Path) ->
     assert words in cells["PGD 4/255 top-1"]["verdict"]
 
 
+@pytest.mark.slow
 def test_corruption_errors_have_no_interval(tmp_path: Path) -> None:
     from reports.corruption_error import EXTRA, MAIN, SEVERITIES
 

@@ -60,12 +60,14 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run(model, data, conditions, out, batch_size=4, seed=3)
 
 
+@pytest.mark.slow
 def test_columns_are_those_of_the_design_in_order(done: Run) -> None:
     assert ",".join(COLUMNS) == DESIGN
     assert write_results(done.folder).read_text().splitlines()[0] == DESIGN
     assert results(done.folder).columns.tolist() == DESIGN.split(",")
 
 
+@pytest.mark.slow
 def test_the_file_reads_back_as_the_same_table(done: Run) -> None:
     wanted = results(done.folder)
     names = ["checkpoint", "checkpoint_sha256", "label"]
@@ -116,6 +118,7 @@ def test_facts_of_model_data_and_condition(done: Run) -> None:
     assert rows["clean"]["steps"] is None
 
 
+@pytest.mark.slow
 def test_accuracies_are_counts_over_images(done: Run) -> None:
     records = done.records()
     for name, row in table(done).items():
@@ -147,6 +150,7 @@ def test_a_normalised_budget_is_shown_in_its_space_and_in_pixels(tmp_path: Path)
     assert 0.6 < row["linf_255_max"] <= 4 * 0.3 + 1e-4
 
 
+@pytest.mark.slow
 def test_two_protocols_of_one_budget_are_two_rows(tmp_path: Path) -> None:
     conditions = [
         each
@@ -215,6 +219,7 @@ def test_rank_4_is_the_last_of_the_top_5(tmp_path: Path) -> None:
     assert (row["top1"], row["top5"]) == (25, 75)
 
 
+@pytest.mark.slow
 def test_marks_of_model_and_data_stay_on_every_row(tmp_path: Path) -> None:
     model = convnet()
     model.record = replace(model.record, flags=("random-weights",))
@@ -228,6 +233,7 @@ def test_marks_of_model_and_data_stay_on_every_row(tmp_path: Path) -> None:
     assert flags(done) >= {"random-weights"}
 
 
+@pytest.mark.slow
 def test_a_rebuilt_file_replaces_the_old_one(done: Run) -> None:
     path = write_results(done.folder)
     before = path.read_text()

@@ -64,6 +64,7 @@ def test_any_image_gives_an_image_of_its_shape(name: str, data: st.DataObject) -
     np.testing.assert_array_equal(out, again)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("frost")
 @given(height=st.integers(32, 70), width=st.integers(32, 70), severity=st.sampled_from(SEVERITIES))
 @settings(max_examples=20, deadline=None)

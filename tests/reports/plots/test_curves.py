@@ -88,6 +88,7 @@ def test_constants_that_all_share_are_not_repeated(ax: Axes) -> None:
     assert legend(ax) == ["A", "B"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("models", [MOST_BANDS, MOST_BANDS + 1])
 def test_many_models_have_no_bands(ax: Axes, models: int) -> None:
     rows = [sweep(f"m{number}", "fgsm", RIGHT) for number in range(models)]
@@ -166,6 +167,7 @@ def test_wide_budgets_have_a_logarithmic_axis_that_says_so(ax: Axes) -> None:
     assert first < second
 
 
+@pytest.mark.slow
 def test_a_long_sweep_has_some_ticks_only(ax: Axes) -> None:
     budget_curve(ax, sweep("A", "fgsm", {str(each): 5 for each in range(33)}), attack="fgsm")
     assert ticks(ax) == [str(each) for each in range(0, 33, 4)]
@@ -199,6 +201,7 @@ def test_other_numbers_of_images_are_said(ax: Axes) -> None:
     assert f"190-{IMAGES} images" in ax.get_title()
 
 
+@pytest.mark.slow
 def test_lines_differ_in_colour_marker_and_style(ax: Axes) -> None:
     rows = [sweep(label, "fgsm", RIGHT) for label in "ABC"]
     budget_curve(ax, joined(*rows), attack="fgsm")

@@ -54,6 +54,7 @@ WITHOUT_SITE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", WITHOUT_SITE)
 def test_a_mistake_is_status_1(
     arguments: str,
@@ -214,6 +215,7 @@ def test_a_bug_keeps_its_traceback(site: Site, monkeypatch: pytest.MonkeyPatch) 
         site.eval()
 
 
+@pytest.mark.slow
 def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     out, err = capsys.readouterr()
@@ -251,6 +253,7 @@ def test_the_script_says_which_python_has_what_it_needs() -> None:
     assert f"{sys.executable} has no module typer; after `make demo`" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_script_gives_the_status_to_the_shell(tmp_path: Path) -> None:
     script = Path(__file__).parents[3] / "run_eval.py"
     done = subprocess.run(

@@ -121,6 +121,7 @@ def test_unusable_data_is_the_users_mistake(app: typer.Typer, tmp_path: Path) ->
         run(app, tmp_path)
 
 
+@pytest.mark.slow
 def test_known_sets_are_checked_by_name(app: typer.Typer, tmp_path: Path) -> None:
     partial = wnid_folders(subset_indices("imagenet-a")[1:], images=2)
     root = write(tmp_path / "imagenet-a", partial)

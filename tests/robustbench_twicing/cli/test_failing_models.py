@@ -49,6 +49,7 @@ def code(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "said"), [("Network", "RuntimeError: no way back"), ("Leaving", "SystemExit: bye")]
 )
@@ -89,6 +90,7 @@ def test_a_model_that_leaves_python_ends_eval_in_one_line(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_crop_that_patches_do_not_divide_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "--model", "timm:test_vit=random:0", "--crop", "130"]) == 1
     err = capsys.readouterr().err

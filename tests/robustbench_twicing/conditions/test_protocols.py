@@ -155,6 +155,7 @@ def test_both_protocols_in_one_run_are_rows_of_their_own(tmp_path: Path) -> None
     assert steps[1:3] == steps[5:7] == pytest.approx([4, 0.6])
 
 
+@pytest.mark.slow
 def test_the_rows_of_one_protocol_do_not_depend_on_the_other(tmp_path: Path) -> None:
     both = run(convnet(), noise(5), conditions("fgsm", "pgd"), tmp_path / "both").records()
     for protocol in PROTOCOLS:

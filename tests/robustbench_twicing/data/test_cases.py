@@ -63,6 +63,7 @@ def test_a_flat_folder_needs_labels(build: Build) -> None:
             assert (pixels[..., 0].mean() > pixels[..., 2].mean()) == (label == 1)
 
 
+@pytest.mark.slow
 def test_imagenet_a_is_mapped_by_wnid(build: Build) -> None:
     folder, expect = build("h09")
     dataset = open_dataset(folder / "imagenet-a")

@@ -56,6 +56,7 @@ def test_classes_take_turns(size: int, counts: list[int]) -> None:
     assert limited.notes == (f"{size} of 64 images were used, spread over 4 of 4 classes (seed 0)",)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.integers(0, 9), min_size=1, max_size=40),

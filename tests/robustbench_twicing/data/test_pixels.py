@@ -21,6 +21,7 @@ def torchvision_pixels(path: Path, preprocessing: Preprocessing) -> np.ndarray:
     return np.asarray(transform(pil_loader(path)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("resize", "crop", "interpolation"),

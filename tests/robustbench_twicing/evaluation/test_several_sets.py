@@ -38,6 +38,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(root / "clean", wnid_folders(range(0, 1000, 2))).parent
 
 
+@pytest.mark.slow
 def test_models_of_other_classes_are_refused_before_any_work(folders: Path, tmp_path: Path) -> None:
     data = open_dataset(f"imagenet-a={folders}/imagenet-a")
     with pytest.raises(UserError, match=r"palette has 10 classes; imagenet-a .* ImageNet-1k"):
@@ -129,6 +130,7 @@ def test_a_run_goes_on_wherever_it_stopped(three: list[Dataset], tmp_path: Path)
     assert fingerprints == {data.name: data.fingerprint for data in three}
 
 
+@pytest.mark.slow
 def test_other_data_is_refused_by_name(three: list[Dataset], tmp_path: Path) -> None:
     run_all(three, tmp_path / "run")
     other = three[1].select(range(1, 30))

@@ -61,6 +61,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_the_two_numbers_of_imagenet_a(folders: Path, tmp_path: Path) -> None:
     found = rows(
         run_all([open_dataset(f"imagenet-a={folders}/imagenet-a")], tmp_path / "run"), "imagenet-a"
@@ -77,6 +78,7 @@ def test_the_two_numbers_of_imagenet_a(folders: Path, tmp_path: Path) -> None:
     assert (whole["attack"], whole["robust_top1"]) == ("readout", whole["top1"])
 
 
+@pytest.mark.slow
 def test_records_say_which_class_is_meant(folders: Path, tmp_path: Path) -> None:
     done = run_all([open_dataset(f"imagenet-a={folders}/imagenet-a")], tmp_path / "run")
     records = done.records().set_index("condition")
@@ -146,12 +148,14 @@ def test_one_attack_on_two_sets_says_of_each_over_which_classes(
         assert rows(done, "clean")["pgd@16/255"]["flags"] == "limit-10-of-500"
 
 
+@pytest.mark.slow
 def test_missing_clean_images_are_said(folders: Path, tmp_path: Path) -> None:
     names = [f"{name}={folders}/{name}" for name in SUBSETS]
     done = run_all([open_dataset(name) for name in names], tmp_path / "run")
     assert notes(done, "clean accuracy on the same 200 classes is not in this run") == [*SUBSETS]
 
 
+@pytest.mark.slow
 def test_no_second_look_without_an_image_for_it(folders: Path, tmp_path: Path) -> None:
     lonely = write(tmp_path / "lonely", wnid_folders([0, 999]))
     data = [open_dataset(lonely), open_dataset(f"imagenet-a={folders}/imagenet-a")]
@@ -160,6 +164,7 @@ def test_no_second_look_without_an_image_for_it(folders: Path, tmp_path: Path) -
     assert notes(done, "clean accuracy on the same 200 classes is not") == ["imagenet-a"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", SUBSETS)
 def test_an_attack_goes_for_the_200_classes(which: Subset, folders: Path, tmp_path: Path) -> None:
     """It gives bit for bit what it gives on a model that has no other classes."""

@@ -90,6 +90,7 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         write_atomically(tmp_path / "results.csv", writes("x"))
 
 
+@pytest.mark.slow
 def test_skipping_bad_images_continues_a_run_that_stopped_at_one(tmp_path: Path) -> None:
     data = noise(8, bad=[6])
     with pytest.raises(UserError):

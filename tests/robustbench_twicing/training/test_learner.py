@@ -45,6 +45,7 @@ def rates(recipe: Recipe, steps: int) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 def test_the_rate_follows_the_cosine_by_epochs() -> None:
     recipe = replace(RECIPES["deit"], epochs=8, warmup_epochs=2)
     found = rates(recipe, steps=3)

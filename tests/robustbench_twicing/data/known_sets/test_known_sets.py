@@ -102,6 +102,7 @@ def test_numbered_folders_of_a_subset_are_refused(tmp_path: Path) -> None:
         open_dataset(f"imagenet={flat}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", [range(1000), range(200), (7, 10, 999, 2)])
 def test_v2_folders_are_numbers_not_texts(numbers: range, tmp_path: Path) -> None:
     root = tmp_path / "imagenetv2-matched-frequency-format-val"
