@@ -124,6 +124,7 @@ def test_no_budget_gives_the_image_bit_for_bit(attack: Attack) -> None:
     assert torch.equal(swept, x)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_and_another_another(attack: Attack) -> None:
     (first,), (again,), (other,) = (
         attack.sweep(batch(convnet(), seed=seed), EPS) for seed in (0, 0, 1)
@@ -168,6 +169,7 @@ def test_order_does_not_matter(attack: Attack) -> None:
     assert ((found - whole[order]).abs() > 1e-5).float().mean() <= 1e-2
 
 
+@pytest.mark.slow
 def test_budgets_of_a_sweep_come_in_order_and_do_not_touch_each_other(attack: Attack) -> None:
     budgets = [Fraction(8, 255), Fraction(0), Fraction(1, 255)]
     model = convnet()

@@ -114,6 +114,7 @@ def test_no_folder_is_a_mistake() -> None:
         merge([])
 
 
+@pytest.mark.slow
 def test_models_of_several_runs_stand_below_each_other(tmp_path: Path) -> None:
     b = write_run(tmp_path / "b", {"b": {"clean": CLEAN}, "c": {"clean": PGD}})
     a = write_run(tmp_path / "a", ONE)
@@ -140,6 +141,7 @@ def test_conditions_and_data_sets_of_one_label_come_together(tmp_path: Path) -> 
     assert runs.of(3)["label"].tolist() == ["b"] * 9
 
 
+@pytest.mark.slow
 def test_protocols_are_rows_of_their_own(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / name, ONE, protocol=name)  # both have a condition pgd@1/255
@@ -153,6 +155,7 @@ def test_protocols_are_rows_of_their_own(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_condition_that_two_runs_share_is_counted_once_and_said(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / "1", {"a": {"clean": CLEAN, "fgsm@1/255": PGD}}),
@@ -228,6 +231,7 @@ def test_contradictions_are_refused_with_the_first_difference(
         merge(folders)
 
 
+@pytest.mark.slow
 def test_other_images_under_one_name_are_told_apart(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / "1", ONE),

@@ -80,6 +80,7 @@ def test_the_file_reads_back_as_the_same_table(done: Run) -> None:
     pd.testing.assert_frame_equal(found, wanted, check_dtype=False, check_exact=True)
 
 
+@pytest.mark.slow
 def test_counts_are_written_as_whole_numbers(done: Run) -> None:
     with write_results(done.folder).open(newline="") as file:
         rows = {row["condition"]: row for row in csv.DictReader(file)}
@@ -134,12 +135,14 @@ def test_accuracies_are_counts_over_images(done: Run) -> None:
     assert len({row["top1"] for row in table(done).values()}) > 1
 
 
+@pytest.mark.slow
 def test_top_5_counts_ranks_0_to_4(tmp_path: Path) -> None:
     data = greys([200] * 2, [0, 1])
     rows = table(run(halfspace(), data, [clean()], tmp_path / "run"))
     assert (rows["clean"]["top1"], rows["clean"]["top5"]) == (50, 100)
 
 
+@pytest.mark.slow
 def test_a_normalised_budget_is_shown_in_its_space_and_in_pixels(tmp_path: Path) -> None:
     attack = ATTACKS["pgd"].condition(Fraction(4, 255), "paper", {"steps": 3})
     row = table(run(convnet(), noise(3), [attack], tmp_path / "run"))[attack.id]
@@ -184,6 +187,7 @@ def ranks(rows: list[tuple[int | None, str]], tmp_path: Path) -> dict[str, Any]:
     return table(Run(RunFolder.open(tmp_path)))["clean"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "status", "counts", "top1"),
     [
@@ -214,6 +218,7 @@ def test_only_a_whole_condition_without_failures_has_an_accuracy(
         assert all(pd.isna(row[name]) for name in ACCURACIES)
 
 
+@pytest.mark.slow
 def test_rank_4_is_the_last_of_the_top_5(tmp_path: Path) -> None:
     row = ranks([(0, "ok"), (4, "ok"), (5, "ok"), (4, "ok")], tmp_path)
     assert (row["top1"], row["top5"]) == (25, 75)

@@ -58,6 +58,7 @@ def test_curves_start_at_the_clean_images(tmp_path: Path) -> None:
     assert table["condition"][curves["entry"]].tolist()[:2] == ["clean", "pgd@1/255"]
 
 
+@pytest.mark.slow
 def test_a_budget_0_of_its_own_takes_the_place_of_the_clean_images(tmp_path: Path) -> None:
     outcomes = {"clean": [0, 1], "pgd@0/255": [0, 1], "fgsm@1/255": [1, 1], "pgd@1/255": [1, 1]}
     table = results(merge([write_run(tmp_path, {"a": outcomes})]))
@@ -81,6 +82,7 @@ def test_without_clean_images_a_curve_starts_at_its_smallest_budget(tmp_path: Pa
     assert budget_curves(table)["eps_255"].tolist() == [1, 2]
 
 
+@pytest.mark.slow
 def test_no_sweep_is_an_empty_table(tmp_path: Path) -> None:
     runs = merge([write_run(tmp_path, {"a": {"clean": [0, 1]}})])
     assert len(budget_curves(results(runs))) == 0

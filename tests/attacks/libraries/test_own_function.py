@@ -134,6 +134,7 @@ def test_functions_of_any_such_form_are_run(function: str, file: str, tmp_path: 
     assert found["linf_255_max"] == pytest.approx(2 if function == "with_constants" else 4, abs=0.1)
 
 
+@pytest.mark.slow
 def test_its_loss_rises_where_it_follows_the_gradient(file: str, tmp_path: Path) -> None:
     model = convnet()
     done = evaluated(f"{file}:follows_the_gradient", tmp_path)
@@ -180,6 +181,7 @@ def test_what_it_draws_can_be_repeated(function: str, file: str, tmp_path: Path)
     assert runs[0] != runs[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "message"),
     [

@@ -40,6 +40,7 @@ def test_labels_down_and_conditions_across(tmp_path: Path) -> None:
     assert sheet.entries.tolist() == [[0, 1], [2, 3]]
 
 
+@pytest.mark.slow
 def test_several_values_and_several_names(tmp_path: Path) -> None:
     folders = [write_run(tmp_path, {"a": A, "b": B})]
     (sheet,) = pivot(folders, "label attack", "dataset", "top1 n_images")
@@ -49,6 +50,7 @@ def test_several_values_and_several_names(tmp_path: Path) -> None:
     assert [column.full_name for column in sheet.columns] == ["val top1", "val n_images"]
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_empty(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / "1", {"a": A}),
@@ -107,6 +109,7 @@ def test_bad_names_are_refused(names: tuple[str, str, str], words: str, tmp_path
         pivot([write_run(tmp_path, {"a": A})], *names)
 
 
+@pytest.mark.slow
 def test_one_condition_treated_two_ways_is_refused_anywhere(tmp_path: Path) -> None:
     only: Outcomes = {"pgd@1/255": A["pgd@1/255"]}
     folders = [

@@ -196,6 +196,7 @@ def test_a_device_that_is_not_there_is_refused(tiny: Path) -> None:
         assert load_model(TINY, str(tiny), device="auto").std.device.type == "cpu"
 
 
+@pytest.mark.slow
 def test_normalize_is_for_user_code_alone(tiny: Path) -> None:
     with pytest.raises(UserError, match="normalize is for your own code"):
         load_model(TINY, str(tiny), normalize=((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)))

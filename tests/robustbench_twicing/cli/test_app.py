@@ -141,6 +141,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_that_cannot_be_had_is_status_1(
     name: str, site: Site, capsys: pytest.CaptureFixture[str]
@@ -181,6 +182,7 @@ def test_data_that_cannot_be_had_are_status_1(
     check_one_line(capsys.readouterr().err, DATA[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("out", ["photos", "network.py", "network.py/run"])
 def test_a_run_folder_that_cannot_be_is_status_1(
     out: str, site: Site, capsys: pytest.CaptureFixture[str]
@@ -197,6 +199,7 @@ def test_two_checkpoints_for_one_model_contradict(
     check_one_line(capsys.readouterr().err, "names a checkpoint, and --checkpoint another one")
 
 
+@pytest.mark.slow
 def test_two_models_of_one_label_are_refused(
     site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -223,6 +226,7 @@ def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str])
     assert err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["eval", "--help"]])
 def test_help_is_status_0(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0

@@ -45,6 +45,7 @@ def run(app: typer.Typer, *arguments: str | Path, columns: int = 80) -> str:
     return result.stdout
 
 
+@pytest.mark.slow
 def test_says_what_was_understood(app: typer.Typer, folder: Path) -> None:
     output = run(app, folder, columns=200)
     for line in (

@@ -38,6 +38,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
 def test_mistakes_are_one_line(
     arguments: tuple[str, ...],

@@ -49,6 +49,7 @@ def test_long_names_are_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert "end" in shown
 
 
+@pytest.mark.slow
 def test_own_code_needs_no_weights(tmp_path: Path) -> None:
     code = tmp_path / "own.py"
     code.write_text(

@@ -63,6 +63,7 @@ def test_a_backward_pass_that_fails_is_error_rows(
     assert said in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "said"),
     [
@@ -80,6 +81,7 @@ def test_verify_refuses_it_in_one_line(
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_model_that_leaves_python_ends_eval_in_one_line(
     code: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,6 +19,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["models", *arguments], catch_exceptions=False)
 
 
+@pytest.mark.slow
 def test_every_name_is_listed_unbroken() -> None:
     words = set(run().output.replace(",", " ").split())
     assert set(MODELS) <= words

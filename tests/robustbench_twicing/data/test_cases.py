@@ -37,6 +37,7 @@ def build(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Buil
     return make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resize", [256, 248])
 def test_stripes_are_averaged_not_sampled(resize: int, build: Build) -> None:
     folder, expect = build("h06")
@@ -51,6 +52,7 @@ def test_stripes_are_averaged_not_sampled(resize: int, build: Build) -> None:
             assert red_minus_blue == pytest.approx(-22, abs=1)
 
 
+@pytest.mark.slow
 def test_a_flat_folder_needs_labels(build: Build) -> None:
     folder, expect = build("h07")
     for root in (folder / "imagenet", folder / "imagenet" / "val"):

@@ -84,6 +84,7 @@ def test_a_smaller_limit_is_part_of_a_larger_one() -> None:
     assert all(small < large for small, large in pairwise(parts))
 
 
+@pytest.mark.slow
 def test_the_seed_chooses_classes_and_images() -> None:
     many = dataset_of([label for label in range(100) for _ in range(10)])
     chosen = [limit_dataset(many, 10, seed=seed) for seed in range(5)]

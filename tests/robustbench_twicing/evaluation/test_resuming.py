@@ -74,6 +74,7 @@ def test_a_few_parts_spread_over_the_run_are_looked_into(tmp_path: Path) -> None
         run(convnet(), replaced(last_third), [clean()], tmp_path / "run", batch_size=1)
 
 
+@pytest.mark.slow
 def test_images_that_could_not_be_read_at_first_are_no_reason(tmp_path: Path) -> None:
     options = {"batch_size": 2, "on_bad_image": "skip"}
     data = noise(6, bad=[0, 1, 2])

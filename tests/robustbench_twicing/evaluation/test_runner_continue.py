@@ -104,6 +104,7 @@ def test_each_share_has_its_own_parts(tmp_path: Path) -> None:
     ) == [2]
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_left_alone(whole: Run, tmp_path: Path) -> None:
     out = tmp_path / "run"
     shutil.copytree(whole.folder.path, out)
@@ -242,6 +243,7 @@ def test_what_a_killed_writer_left_is_no_part(whole: Run, tmp_path: Path) -> Non
     assert text(evaluate(out).records()) == text(whole.records())
 
 
+@pytest.mark.slow
 def test_files_of_one_label_are_never_taken_for_anothers(tmp_path: Path) -> None:
     from robustbench_twicing.evaluation.runner import Options, evaluate_models
 

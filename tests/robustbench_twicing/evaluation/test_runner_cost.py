@@ -61,6 +61,7 @@ def test_what_the_plan_says_is_what_is_counted(name: str, protocol: str, tmp_pat
         assert rows[attack.id]["n_backward"] == (0 if name == "fgsm" else backward * IMAGES)
 
 
+@pytest.mark.slow
 def test_the_clean_pass_is_charged_to_the_first_condition(tmp_path: Path) -> None:
     condition = ATTACKS["fgsm"].condition(BUDGETS[0])
     rows = table(run(convnet(), noise(IMAGES), [condition], tmp_path / "run"))
@@ -68,6 +69,7 @@ def test_the_clean_pass_is_charged_to_the_first_condition(tmp_path: Path) -> Non
     assert rows[condition.id]["n_backward"] == IMAGES
 
 
+@pytest.mark.slow
 def test_time_is_summed_over_parts(tmp_path: Path) -> None:
     done = run(convnet(), noise(IMAGES), [clean()], tmp_path / "run", batch_size=3)
     (evaluation,) = done.folder.manifest.evaluations

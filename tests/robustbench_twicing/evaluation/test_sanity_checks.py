@@ -32,6 +32,7 @@ def shaky() -> Classifier:
     return Classifier(Shaky(), PREPROCESSING, ModelRecord("shaky"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [2, 8])
 def test_a_randomised_model_is_flagged_in_every_row(batch_size: int, tmp_path: Path) -> None:
     conditions = quick_conditions("clean", "fgsm")

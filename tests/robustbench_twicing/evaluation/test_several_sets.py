@@ -52,6 +52,7 @@ def test_models_of_other_classes_are_refused_before_any_work(folders: Path, tmp_
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_two_data_sets_of_one_name_are_refused(folders: Path, tmp_path: Path) -> None:
     other = write(tmp_path / "clean", wnid_folders([1]))
     data = [open_dataset(folders / "clean"), open_dataset(other)]
@@ -59,6 +60,7 @@ def test_two_data_sets_of_one_name_are_refused(folders: Path, tmp_path: Path) ->
         run_all(data, tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_unreadable_images_count_where_they_belong(tmp_path: Path) -> None:
     clean_root = write(tmp_path / "val", wnid_folders([A[0], A[1], 0, 1]))
     for index in (A[0], 0):

@@ -190,6 +190,7 @@ def test_an_attack_goes_for_the_200_classes(which: Subset, folders: Path, tmp_pa
     )
 
 
+@pytest.mark.slow
 def test_objectnet_counts_mapped_answers(tmp_path: Path) -> None:
     shown = {"chair/a.png": 559, "chair/b.png": 1, "helmet/a.png": 518, "helmet/b.png": 409}
     write(tmp_path / "images", {**shown, "alarm_clock/a.png": 409, "zoo_thing/a.png": 3}, border=2)
@@ -211,6 +212,7 @@ def distance(one: int, other: int) -> int:
     return sum((a - b) ** 2 for a, b in zip(*digits, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["imagenetv2", "sketch", "imagenet"])
 def test_sets_of_all_classes_are_scored_over_all(name: str, tmp_path: Path) -> None:
     root = write(tmp_path / "x", wnid_folders([5, 700, 701], swapped={701: 3}))

@@ -248,6 +248,7 @@ def test_any_label_is_a_folder_of_its_own_inside_the_run(label: str) -> None:
     assert name.isascii()
 
 
+@pytest.mark.slow
 @given(st.text(max_size=100))
 def test_a_label_that_is_another_ones_folder_has_another_folder(label: str) -> None:
     name = folder_name(label)
