@@ -124,6 +124,7 @@ def test_no_budget_gives_the_image_bit_for_bit(attack: Attack) -> None:
     assert torch.equal(swept, x)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_and_another_another(attack: Attack) -> None:
     (first,), (again,), (other,) = (
         attack.sweep(batch(convnet(), seed=seed), EPS) for seed in (0, 0, 1)
@@ -143,6 +144,7 @@ def test_it_does_not_touch_the_global_stream(attack: Attack) -> None:
         assert torch.equal(call(attack, model, images()), first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_any_batch_size_and_the_last_partial_batch_give_the_same(attack: Attack, size: int) -> None:
     """All but the sign of a few gradients that are 0 up to rounding."""
@@ -167,6 +169,7 @@ def test_order_does_not_matter(attack: Attack) -> None:
     assert ((found - whole[order]).abs() > 1e-5).float().mean() <= 1e-2
 
 
+@pytest.mark.slow
 def test_budgets_of_a_sweep_come_in_order_and_do_not_touch_each_other(attack: Attack) -> None:
     budgets = [Fraction(8, 255), Fraction(0), Fraction(1, 255)]
     model = convnet()

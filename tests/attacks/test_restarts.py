@@ -87,6 +87,7 @@ def test_logits_that_are_no_numbers_are_not_passed_over() -> None:
         assert worst_of(batch(model), candidates)[1].isnan().all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["pixel", "paper"])
 def test_more_restarts_are_never_more_accurate(protocol: str, tmp_path: Path) -> None:
     """Images half a grey level from the boundary, and steps so short that the start decides."""

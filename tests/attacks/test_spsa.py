@@ -30,6 +30,7 @@ def test_the_margin_is_above_0_where_misclassified() -> None:
     assert margin(logits, torch.tensor([0, 1, 0])).tolist() == [-1, 2, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 5])
 def test_the_estimate_is_the_gradient_of_a_linear_model(classes: int) -> None:
     """Its variance is |gradient|^2 / samples per pixel; none is beyond 5 standard deviations."""
@@ -57,6 +58,7 @@ def test_the_estimate_does_not_depend_on_the_length_of_the_probes_of_a_linear_mo
     assert torch.allclose(short, long, atol=1e-9)
 
 
+@pytest.mark.slow
 @THREATS
 def test_the_first_step_is_adams_along_the_gradients_sign(threat: ThreatModel) -> None:
     """Adam's first step has the length of its rate in every coordinate."""

@@ -37,6 +37,7 @@ def cells(text: str, condition: str) -> list[str]:
     return [cell.strip() for cell in re.split("[│|]", line)[1:-1]]
 
 
+@pytest.mark.slow
 def test_a_row_holds_rounded_numbers_of_results(tmp_path: Path) -> None:
     done = run(
         halfspace(),
@@ -53,6 +54,7 @@ def test_a_row_holds_rounded_numbers_of_results(tmp_path: Path) -> None:
     assert str(done.folder.path) not in text
 
 
+@pytest.mark.slow
 def test_it_fits_on_a_terminal_of_80_columns(tmp_path: Path) -> None:
     conditions = quick_conditions("clean", "fgsm", budgets=[Fraction(1, 510)])
     done = run(halfspace(), greys([200] * 3, [1, 1, 1]), conditions, tmp_path / "run")
@@ -62,6 +64,7 @@ def test_it_fits_on_a_terminal_of_80_columns(tmp_path: Path) -> None:
     assert cells(text, "fgsm@0.5/255")[1:4] == ["100.00", "43.9-100.0", "100.00"]
 
 
+@pytest.mark.slow
 def test_a_failed_condition_shows_no_number_and_says_why(tmp_path: Path) -> None:
     def broken(model: Any, x: Tensor, y: Tensor, *, generator: Any) -> Tensor:
         raise ZeroDivisionError("no [red]luck[/red]")
@@ -75,11 +78,13 @@ def test_a_failed_condition_shows_no_number_and_says_why(tmp_path: Path) -> None
     )
 
 
+@pytest.mark.slow
 def test_an_incomplete_condition_shows_how_far_it_came(tmp_path: Path) -> None:
     done = run(convnet(), noise(7), [clean()], tmp_path / "run", batch_size=3, share=Share(1, 2))
     assert cells(shown(done), "clean")[1:3] == ["incomplete", "4 images"]
 
 
+@pytest.mark.slow
 def test_skipped_images_are_listed_once(tmp_path: Path) -> None:
     done = run(
         convnet(),
@@ -91,6 +96,7 @@ def test_skipped_images_are_listed_once(tmp_path: Path) -> None:
     assert shown(done).count("skipped: /photos/2.png it is damaged") == 1
 
 
+@pytest.mark.slow
 def test_flags_notes_and_protocols_are_explained(tmp_path: Path) -> None:
     model = convnet()
     model.record = replace(
@@ -109,6 +115,7 @@ def test_flags_notes_and_protocols_are_explained(tmp_path: Path) -> None:
         assert sentence in text
 
 
+@pytest.mark.slow
 def test_two_protocols_are_never_in_one_table_of_accuracies(tmp_path: Path) -> None:
     conditions = [
         each
@@ -125,6 +132,7 @@ def test_two_protocols_are_never_in_one_table_of_accuracies(tmp_path: Path) -> N
     assert cells(side, "clean")[1] == cells(side, "clean")[3]
 
 
+@pytest.mark.slow
 def test_what_a_note_marks_is_marked_in_its_table_whatever_else_stands_there(
     tmp_path: Path,
 ) -> None:
@@ -141,6 +149,7 @@ def test_what_a_note_marks_is_marked_in_its_table_whatever_else_stands_there(
     assert "- ! steps=3 (pgd@4/255 paper): " in text
 
 
+@pytest.mark.slow
 def test_each_label_has_its_section(tmp_path: Path) -> None:
     models = {"deit[10-12]": convnet(0), "[red]b[/red]": convnet(1)}
     done = evaluate_models(

@@ -84,6 +84,7 @@ def beside(preset: str, run: Any) -> tuple[Runs, dict[str, dict[str, str]]]:
     return runs, cells
 
 
+@pytest.mark.slow
 def test_ours_beside_theirs(tmp_path: Path) -> None:
     ranks = [0] * 3 + [9]
     outcomes: Outcomes = {"clean": ranks, "pgd@4/255": ranks, "fgsm@1/255": ranks}
@@ -111,6 +112,7 @@ def test_the_whole_set_is_judged(tmp_path: Path) -> None:
         assert cells["top-1"]["verdict"] == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -130,6 +132,7 @@ def test_reasons_why_not(options: dict[str, Any], words: str, tmp_path: Path) ->
     assert words in cells["PGD 4/255 top-1"]["verdict"]
 
 
+@pytest.mark.slow
 def test_corruption_errors_have_no_interval(tmp_path: Path) -> None:
     from reports.imagenet_c.corruption_error import EXTRA, MAIN, SEVERITIES
 
@@ -143,6 +146,7 @@ def test_corruption_errors_have_no_interval(tmp_path: Path) -> None:
     assert "2 images rather than 50,000" in cells["ImageNet-C mCE"]["verdict"]
 
 
+@pytest.mark.slow
 def test_unknown_models_have_nothing_beside_them(tmp_path: Path) -> None:
     runs = merge([write_run(tmp_path, {"a": {"clean": [0]}})])
     table = results(runs)

@@ -181,6 +181,7 @@ def test_evaluation_leaves_mode_and_buffers_of_a_training_model(
     assert all(module.training for module in model.modules())
 
 
+@pytest.mark.slow
 def test_a_flat_folder_is_refused_or_scored_with_its_labels(
     build: Callable[[str], Case], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -198,6 +199,7 @@ def test_a_flat_folder_is_refused_or_scored_with_its_labels(
     assert "--labels FILE" in line
 
 
+@pytest.mark.slow
 def test_unreadable_images_stop_the_run_or_are_counted(
     build: Callable[[str], Case], capsys: pytest.CaptureFixture[str]
 ) -> None:

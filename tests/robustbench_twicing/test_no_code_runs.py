@@ -76,6 +76,7 @@ def test_a_download_with_code_in_it_is_data(
     assert canary.exists(), "the trap itself does not work"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

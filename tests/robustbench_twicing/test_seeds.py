@@ -56,6 +56,7 @@ def test_the_seed_is_pinned_so_that_numbers_can_be_repeated_years_later() -> Non
     assert generator.initial_seed() == wanted
 
 
+@pytest.mark.slow
 @given(st.integers(), st.text(st.characters(), max_size=20))
 def test_any_seed_and_file_name_make_a_seed_that_torch_takes(seed: int, image: str) -> None:
     made = derive_seed(seed, image)

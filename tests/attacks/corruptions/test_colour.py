@@ -26,6 +26,7 @@ def colours() -> Pixels:
     return image
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("severity", SEVERITIES)
 def test_brightness_adds_to_the_value(colours: Pixels, severity: int) -> None:
     shift = at(BRIGHTNESS, severity)["hsv_value_shift"]
@@ -36,6 +37,7 @@ def test_brightness_adds_to_the_value(colours: Pixels, severity: int) -> None:
         np.testing.assert_allclose(found, 255 * np.array(wanted) - 0.5, atol=0.51)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("severity", SEVERITIES)
 def test_saturate_scales_the_saturation(colours: Pixels, severity: int) -> None:
     levels = at(SATURATE, severity)

@@ -64,6 +64,7 @@ def test_any_image_gives_an_image_of_its_shape(name: str, data: st.DataObject) -
     np.testing.assert_array_equal(out, again)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("frost")
 @given(height=st.integers(32, 70), width=st.integers(32, 70), severity=st.sampled_from(SEVERITIES))
 @settings(max_examples=20, deadline=None)
@@ -111,6 +112,7 @@ def outputs(image: Pixels, names: list[str], workers: int) -> list[Pixels]:
         return [each.result() for each in results]
 
 
+@pytest.mark.slow
 def test_order_and_threads_change_nothing(scene: Pixels) -> None:
     image = scene[:64, :96]
     alone = outputs(image, WITHOUT_FROST, 1)
@@ -179,6 +181,7 @@ def test_large_images_get_a_larger_fog(scene: Pixels) -> None:
     assert not np.array_equal(out[:224], out[224:])
 
 
+@pytest.mark.slow
 def test_stronger_is_stronger(scene: Pixels) -> None:
     names = ("gaussian_noise", "gaussian_blur", "defocus_blur", "contrast")
     for name in names:

@@ -70,6 +70,7 @@ def test_the_package_is_not_imported() -> None:
     assert all(each.shape[2] == 3 and not each.flags.writeable for each in textures)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("frost")
 def test_a_given_folder_and_the_second_package_are_read(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scene: Pixels

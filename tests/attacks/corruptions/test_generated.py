@@ -40,6 +40,7 @@ def wanted(data: Dataset, index: int, name: str, severity: int, **how: Any) -> P
     return corrupt(cut, name, severity, rng, **how)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_recipe_is_the_benchmarks(name: str, data: Dataset) -> None:
     for index in (0, 3):

@@ -42,6 +42,7 @@ def corrupted(golden: Path, name: str, severity: int, image: str) -> Pixels:
     return CORRUPTIONS[name].function(pixels, severity, RandomState(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("severity", SEVERITIES)
 @pytest.mark.parametrize("name", EXACT)
 def test_equals_the_2018_output(

@@ -86,6 +86,7 @@ def test_two_files_of_one_image_are_refused(data: Dataset, tmp_path: Path) -> No
         open_official(tmp_path / "c", FOG)
 
 
+@pytest.mark.slow
 def test_a_folder_that_was_copied_over_is_flagged_in_the_results(
     data: Dataset, tmp_path: Path
 ) -> None:

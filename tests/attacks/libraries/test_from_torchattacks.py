@@ -107,6 +107,7 @@ def test_seeds_come_from_the_lent_state_and_classes_from_the_model() -> None:
     assert CALLS[-1]["n_classes"] == 4
 
 
+@pytest.mark.slow
 def test_autoattack_runs_on_two_classes_and_on_more_than_ten() -> None:
     """Its default of ten is cut to what the model has."""
 

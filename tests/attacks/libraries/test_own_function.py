@@ -126,6 +126,7 @@ def row(name: str, out: Path) -> dict[str, Any]:
     return table(evaluated(name, out))[f"{name}@4/255"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["plain", "open_ended", "from_generator", "with_constants"])
 def test_functions_of_any_such_form_are_run(function: str, file: str, tmp_path: Path) -> None:
     found = row(f"{file}:{function}", tmp_path)
@@ -133,6 +134,7 @@ def test_functions_of_any_such_form_are_run(function: str, file: str, tmp_path: 
     assert found["linf_255_max"] == pytest.approx(2 if function == "with_constants" else 4, abs=0.1)
 
 
+@pytest.mark.slow
 def test_its_loss_rises_where_it_follows_the_gradient(file: str, tmp_path: Path) -> None:
     model = convnet()
     done = evaluated(f"{file}:follows_the_gradient", tmp_path)
@@ -154,6 +156,7 @@ def test_keywords_with_plain_defaults_are_constants(file: str) -> None:
     assert set(own_attack(f"{file}:label_default").settings) == {"block", "sha256", "steps"}
 
 
+@pytest.mark.slow
 def test_constants_reach_the_function(file: str, tmp_path: Path) -> None:
     Path(file).write_text(MINE.replace('(5, 0.5, True, "a")', '(7, 0.25, False, "b")'))
     spec = own_attack(f"{file}:with_constants")
@@ -163,6 +166,7 @@ def test_constants_reach_the_function(file: str, tmp_path: Path) -> None:
     assert column(done, "flags") == ["steps=7;share=0.25;up=False;way=b"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["from_generator", "from_globals"])
 def test_what_it_draws_can_be_repeated(function: str, file: str, tmp_path: Path) -> None:
     name = f"{file}:{function}"
@@ -177,6 +181,7 @@ def test_what_it_draws_can_be_repeated(function: str, file: str, tmp_path: Path)
     assert runs[0] != runs[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "message"),
     [

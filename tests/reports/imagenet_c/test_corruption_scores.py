@@ -182,6 +182,7 @@ def test_another_image_size_has_no_mce() -> None:
     assert found["mCE"]["normaliser"] == "own"
 
 
+@pytest.mark.slow
 def test_enlarged_images_have_no_mce_but_in_units_of_their_like() -> None:
     small = table(flat(0.5), flags="not-imagenet-c-enlarged-28px")
     found = numbers(corruption_scores(small))
@@ -194,6 +195,7 @@ def test_enlarged_images_have_no_mce_but_in_units_of_their_like() -> None:
     assert kind_of(both) == "ImageNet's classes at 32 pixels, enlarged from 28"
 
 
+@pytest.mark.slow
 def test_images_of_other_classes_have_no_mce_but_in_a_unit_of_ones_own(tmp_path: Path) -> None:
     own = table(flat(0.5), flags="limit-5-of-9;not-imagenet-c-10-classes")
     assert kind_of(own) == "10 classes at 224 pixels"
@@ -244,6 +246,7 @@ def shown(results: pd.DataFrame, **options: Any) -> str:
     return console.export_text()
 
 
+@pytest.mark.slow
 def test_the_terminal_shows_each_corruption_and_each_number_by_name() -> None:
     errors = {**flat(0.6), ("fog", 4): 0.75}
     results = table(errors, status={("snow", 1): "error", ("saturate", 5): "incomplete"})
@@ -294,6 +297,7 @@ def write_csv(path: Path, errors: Errors, clean: float | None = None) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_case_h15_with_its_own_normaliser(shared: Path, tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location("build_cases", shared / "cases/build_cases.py")
     assert spec is not None

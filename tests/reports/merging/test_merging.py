@@ -55,6 +55,7 @@ def test_records_are_sorted_by_entry_and_image(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_shards_of_one_run_are_one_row(tmp_path: Path) -> None:
     whole = results(merge([write_run(tmp_path / "whole", ONE)]))
     shards = [write_run(tmp_path / f"{i}", ONE, shard=(i, 3)) for i in (3, 1, 2)]
@@ -113,12 +114,14 @@ def test_no_folder_is_a_mistake() -> None:
         merge([])
 
 
+@pytest.mark.slow
 def test_models_of_several_runs_stand_below_each_other(tmp_path: Path) -> None:
     b = write_run(tmp_path / "b", {"b": {"clean": CLEAN}, "c": {"clean": PGD}})
     a = write_run(tmp_path / "a", ONE)
     assert [row[0] for row in keys(b, a)] == ["b", "c", "a", "a"]
 
 
+@pytest.mark.slow
 def test_conditions_and_data_sets_of_one_label_come_together(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / "1", {"a": {"clean": CLEAN}}),
@@ -138,6 +141,7 @@ def test_conditions_and_data_sets_of_one_label_come_together(tmp_path: Path) -> 
     assert runs.of(3)["label"].tolist() == ["b"] * 9
 
 
+@pytest.mark.slow
 def test_protocols_are_rows_of_their_own(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / name, ONE, protocol=name)  # both have a condition pgd@1/255
@@ -151,6 +155,7 @@ def test_protocols_are_rows_of_their_own(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_condition_that_two_runs_share_is_counted_once_and_said(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / "1", {"a": {"clean": CLEAN, "fgsm@1/255": PGD}}),
@@ -226,6 +231,7 @@ def test_contradictions_are_refused_with_the_first_difference(
         merge(folders)
 
 
+@pytest.mark.slow
 def test_other_images_under_one_name_are_told_apart(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / "1", ONE),

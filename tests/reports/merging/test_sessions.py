@@ -71,6 +71,7 @@ def test_of_many_values_a_few_are_named() -> None:
     assert words == "Python 3.11.0, 3.11.1, 3.11.2, 3.11.3 and 5 more"
 
 
+@pytest.mark.slow
 def test_a_run_of_unlike_processes_is_flagged_and_said(tmp_path: Path) -> None:
     mixed = note(write_run(tmp_path / "mixed", {"a": RANKS}), {}, NEWER, {"device": "cuda:0"})
     alike = note(write_run(tmp_path / "alike", {"b": RANKS}), {}, {"threads": 4})
@@ -83,6 +84,7 @@ def test_a_run_of_unlike_processes_is_flagged_and_said(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_shards_of_unlike_machines_are_one_run(tmp_path: Path) -> None:
     folders = [
         note(write_run(tmp_path / name, {"a": RANKS}, batch_size=2, shard=(number, 2)), change)

@@ -61,12 +61,14 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run(model, data, conditions, out, batch_size=4, seed=3)
 
 
+@pytest.mark.slow
 def test_columns_are_those_of_the_design_in_order(done: Run) -> None:
     assert ",".join(COLUMNS) == DESIGN
     assert write_results(done.folder).read_text().splitlines()[0] == DESIGN
     assert results(done.folder).columns.tolist() == DESIGN.split(",")
 
 
+@pytest.mark.slow
 def test_the_file_reads_back_as_the_same_table(done: Run) -> None:
     wanted = results(done.folder)
     names = ["checkpoint", "checkpoint_sha256", "label"]
@@ -79,6 +81,7 @@ def test_the_file_reads_back_as_the_same_table(done: Run) -> None:
     pd.testing.assert_frame_equal(found, wanted, check_dtype=False, check_exact=True)
 
 
+@pytest.mark.slow
 def test_counts_are_written_as_whole_numbers(done: Run) -> None:
     with write_results(done.folder).open(newline="") as file:
         rows = {row["condition"]: row for row in csv.DictReader(file)}
@@ -117,6 +120,7 @@ def test_facts_of_model_data_and_condition(done: Run) -> None:
     assert rows["clean"]["steps"] is None
 
 
+@pytest.mark.slow
 def test_accuracies_are_counts_over_images(done: Run) -> None:
     records = done.records()
     for name, row in table(done).items():
@@ -132,12 +136,14 @@ def test_accuracies_are_counts_over_images(done: Run) -> None:
     assert len({row["top1"] for row in table(done).values()}) > 1
 
 
+@pytest.mark.slow
 def test_top_5_counts_ranks_0_to_4(tmp_path: Path) -> None:
     data = greys([200] * 2, [0, 1])
     rows = table(run(halfspace(), data, [clean()], tmp_path / "run"))
     assert (rows["clean"]["top1"], rows["clean"]["top5"]) == (50, 100)
 
 
+@pytest.mark.slow
 def test_a_normalised_budget_is_shown_in_its_space_and_in_pixels(tmp_path: Path) -> None:
     attack = ATTACKS["pgd"].condition(Fraction(4, 255), "paper", {"steps": 3})
     row = table(run(convnet(), noise(3), [attack], tmp_path / "run"))[attack.id]
@@ -148,6 +154,7 @@ def test_a_normalised_budget_is_shown_in_its_space_and_in_pixels(tmp_path: Path)
     assert 0.6 < row["linf_255_max"] <= 4 * 0.3 + 1e-4
 
 
+@pytest.mark.slow
 def test_two_protocols_of_one_budget_are_two_rows(tmp_path: Path) -> None:
     conditions = [
         each
@@ -182,6 +189,7 @@ def ranks(rows: list[tuple[int | None, str]], tmp_path: Path) -> dict[str, Any]:
     return table(Run(RunFolder.open(tmp_path)))["clean"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "status", "counts", "top1"),
     [
@@ -212,11 +220,13 @@ def test_only_a_whole_condition_without_failures_has_an_accuracy(
         assert all(pd.isna(row[name]) for name in ACCURACIES)
 
 
+@pytest.mark.slow
 def test_rank_4_is_the_last_of_the_top_5(tmp_path: Path) -> None:
     row = ranks([(0, "ok"), (4, "ok"), (5, "ok"), (4, "ok")], tmp_path)
     assert (row["top1"], row["top5"]) == (25, 75)
 
 
+@pytest.mark.slow
 def test_marks_of_model_and_data_stay_on_every_row(tmp_path: Path) -> None:
     model = convnet()
     model.record = replace(model.record, flags=("random-weights",))
@@ -230,6 +240,7 @@ def test_marks_of_model_and_data_stay_on_every_row(tmp_path: Path) -> None:
     assert flags(done) >= {"random-weights"}
 
 
+@pytest.mark.slow
 def test_a_rebuilt_file_replaces_the_old_one(done: Run) -> None:
     path = write_results(done.folder)
     before = path.read_text()

@@ -44,6 +44,7 @@ def top1(table: pd.DataFrame, condition: str) -> float:
     return float(table.loc[table["condition"] == condition, "top1"].iloc[0])
 
 
+@pytest.mark.slow
 def test_a_sweep_starts_at_the_number_over_its_own_classes(folders: Path, tmp_path: Path) -> None:
     table = results(evaluate(folders, tmp_path / "run").folder)
     assert top1(table, "imagenet-a") > top1(table, "imagenet-a/1000-way")
@@ -53,6 +54,7 @@ def test_a_sweep_starts_at_the_number_over_its_own_classes(folders: Path, tmp_pa
     assert starts == ["clean", "imagenet-a"]
 
 
+@pytest.mark.slow
 def test_they_are_not_attacked(folders: Path, tmp_path: Path) -> None:
     table = results(evaluate(folders, tmp_path / "run").folder)
     short = table[table["flags"].str.contains("attack-in-bf16")]
@@ -63,6 +65,7 @@ def test_they_are_not_attacked(folders: Path, tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_page_says_which_images_and_which_number(folders: Path, tmp_path: Path) -> None:
     table = results(evaluate(folders, tmp_path / "run").folder)
     whole, shifted = what_was_run(table)
@@ -77,6 +80,7 @@ def test_a_page_says_which_images_and_which_number(folders: Path, tmp_path: Path
     assert said.count("% top-1") == 2
 
 
+@pytest.mark.slow
 def test_seeds_matter_to_attacks_alone(folders: Path, tmp_path: Path) -> None:
     runs = [
         evaluate(folders, tmp_path / str(seed), attacked=False, seed=seed).folder for seed in (0, 1)

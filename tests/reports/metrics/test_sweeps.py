@@ -32,6 +32,7 @@ def test_the_area_in_closed_form() -> None:
     assert np.isnan(area_under_curve([0, 1, 2], [80, float("nan"), 20]))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 99), min_size=1, max_size=9, unique=True), st.floats(0, 100))
 def test_a_level_curve_is_its_level_and_units_do_not_matter(steps: list[int], level: float) -> None:
     budgets = [0, *sorted(steps)]
@@ -47,6 +48,7 @@ def test_budgets_that_do_not_ascend_are_a_bug(budgets: list[float]) -> None:
         area_under_curve(budgets, [1, 2])
 
 
+@pytest.mark.slow
 def test_curves_start_at_the_clean_images(tmp_path: Path) -> None:
     table = results(merge([write_run(tmp_path, {"a": OUTCOMES})]))
     curves = budget_curves(table)
@@ -56,6 +58,7 @@ def test_curves_start_at_the_clean_images(tmp_path: Path) -> None:
     assert table["condition"][curves["entry"]].tolist()[:2] == ["clean", "pgd@1/255"]
 
 
+@pytest.mark.slow
 def test_a_budget_0_of_its_own_takes_the_place_of_the_clean_images(tmp_path: Path) -> None:
     outcomes = {"clean": [0, 1], "pgd@0/255": [0, 1], "fgsm@1/255": [1, 1], "pgd@1/255": [1, 1]}
     table = results(merge([write_run(tmp_path, {"a": outcomes})]))
@@ -64,6 +67,7 @@ def test_a_budget_0_of_its_own_takes_the_place_of_the_clean_images(tmp_path: Pat
     assert names == ["pgd@0/255", "pgd@1/255", "clean", "fgsm@1/255"]
 
 
+@pytest.mark.slow
 def test_protocols_and_labels_have_curves_of_their_own(tmp_path: Path) -> None:
     both = {"a": OUTCOMES, "b": OUTCOMES}
     folders = [write_run(tmp_path / name, both, protocol=name) for name in ("pixel", "paper")]
@@ -78,6 +82,7 @@ def test_without_clean_images_a_curve_starts_at_its_smallest_budget(tmp_path: Pa
     assert budget_curves(table)["eps_255"].tolist() == [1, 2]
 
 
+@pytest.mark.slow
 def test_no_sweep_is_an_empty_table(tmp_path: Path) -> None:
     runs = merge([write_run(tmp_path, {"a": {"clean": [0, 1]}})])
     assert len(budget_curves(results(runs))) == 0
@@ -86,6 +91,7 @@ def test_no_sweep_is_an_empty_table(tmp_path: Path) -> None:
     assert len(broken) == 0
 
 
+@pytest.mark.slow
 def test_the_smallest_breaking_budget_of_each_image(tmp_path: Path) -> None:
     runs = merge([write_run(tmp_path, {"a": OUTCOMES}, batch_size=3)])
     broken = breaking_budgets(runs, results(runs))
@@ -98,12 +104,14 @@ def test_the_smallest_breaking_budget_of_each_image(tmp_path: Path) -> None:
     assert fgsm["breaking_eps_255"].tolist() == [INFINITY, 1, 0, INFINITY]
 
 
+@pytest.mark.slow
 def test_a_sweep_with_an_unscored_budget_has_no_breaking_budgets(tmp_path: Path) -> None:
     outcomes: Outcomes = {**OUTCOMES, "pgd@2/255": [0, 0, "error", 0]}
     runs = merge([write_run(tmp_path, {"a": outcomes})])
     assert breaking_budgets(runs, results(runs))["attack"].unique().tolist() == ["fgsm"]
 
 
+@pytest.mark.slow
 def test_skipped_images_break_nowhere(tmp_path: Path) -> None:
     outcomes: Outcomes = {"clean": ["skipped", 0], "pgd@1/255": ["skipped", 1]}
     runs = merge([write_run(tmp_path, {"a": outcomes})])

@@ -49,6 +49,7 @@ def decoded(uri: str) -> Image.Image:
     return Image.open(io.BytesIO(b64decode(content)))
 
 
+@pytest.mark.slow
 def test_the_first_images_are_shown_under_the_strongest_attack(done: Run) -> None:
     shown, kept = found(done)
     assert kept == 3
@@ -59,6 +60,7 @@ def test_the_first_images_are_shown_under_the_strongest_attack(done: Run) -> Non
         assert conditions == ["fgsm@1/255", "fgsm@4/255", "fgsm@16/255"]
 
 
+@pytest.mark.slow
 def test_predictions_are_those_of_the_records(done: Run) -> None:
     records: Any = done.records().set_index(["image", "condition"])
     for each in found(done).shown:
@@ -72,6 +74,7 @@ def test_predictions_are_those_of_the_records(done: Run) -> None:
             assert attacked.is_right == (row["rank"] == 0)
 
 
+@pytest.mark.slow
 def test_pictures_are_the_kept_pixels(done: Run) -> None:
     """Up to what JPEG does to noise."""
     store = AdversarialStore(done.folder.path / "adversarial")
@@ -109,12 +112,14 @@ def test_the_page_s_room_is_limited(done: Run, monkeypatch: pytest.MonkeyPatch) 
     assert len(found(done).shown) == 1
 
 
+@pytest.mark.slow
 def test_without_kept_images_there_are_no_examples(tmp_path: Path) -> None:
     conditions = [clean(), ATTACKS["fgsm"].condition(BUDGETS[0])]
     without = run(convnet(), noise(3), conditions, tmp_path / "run")
     assert found(without) == ((), 0)
 
 
+@pytest.mark.slow
 def test_only_an_attack_of_which_images_are_there_is_shown(done: Run, tmp_path: Path) -> None:
     shutil.copytree(done.folder.path, tmp_path / "run")
     copy = Run(RunFolder.open(tmp_path / "run"))
@@ -124,6 +129,7 @@ def test_only_an_attack_of_which_images_are_there_is_shown(done: Run, tmp_path: 
     assert [each.condition for each in attacked] == [f"noise@{n}/255" for n in (1, 4, 16)]
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_named(done: Run, tmp_path: Path) -> None:
     shutil.copytree(done.folder.path, tmp_path / "run")
     (path,) = (tmp_path / "run").rglob("fgsm_16_255*/000001.npz")

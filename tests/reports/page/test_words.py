@@ -55,6 +55,7 @@ def test_corruptions_and_sets_without_budgets_are_said() -> None:
     assert said.endswith("imagenet-a.")
 
 
+@pytest.mark.slow
 def test_headlines_are_clean_and_the_strongest_attack_near_1_255() -> None:
     rows = joined(
         sweep("A", "fgsm", RIGHT),
@@ -80,6 +81,7 @@ def test_a_failed_headline_says_so() -> None:
     assert said[1].endswith("no number under pgd@1/255 (error).")
 
 
+@pytest.mark.slow
 def test_of_many_models_the_extremes_are_said() -> None:
     rows = [sweep(f"m{n}", "pgd", {"0": 100 + n, "1": 50 - n}) for n in range(8)]
     clean, attacked = headlines(with_intervals(joined(*rows)))

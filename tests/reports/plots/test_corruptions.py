@@ -49,6 +49,7 @@ def heights(ax: Axes, number: int = 0) -> list[float]:
     return [bar.get_height() for bar in ax.containers[number]]
 
 
+@pytest.mark.slow
 def test_bars_are_ce_in_percent_of_alexnet_and_their_mean(ax: Axes) -> None:
     cells = share_of_alexnet(Fraction(1, 2)) | {("fog", s): 10**6 for s in SEVERITIES}
     corruption_bars(ax, corrupted("A", cells))
@@ -58,6 +59,7 @@ def test_bars_are_ce_in_percent_of_alexnet_and_their_mean(ax: Axes) -> None:
     assert heights(ax) == pytest.approx(expected, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_models_stand_beside_each_other(ax: Axes) -> None:
     shares = {"A": Fraction(1, 2), "B": Fraction(3, 4)}
     rows = [corrupted(label, share_of_alexnet(share)) for label, share in shares.items()]
@@ -71,6 +73,7 @@ def test_models_stand_beside_each_other(ax: Axes) -> None:
     assert first.get_facecolor() != second.get_facecolor()
 
 
+@pytest.mark.slow
 def test_the_extra_corruptions_are_bars_of_their_own(ax: Axes) -> None:
     cells = share_of_alexnet(Fraction(1, 2)) | share_of_alexnet(Fraction(1, 4), EXTRA)
     corruption_bars(ax, corrupted("A", cells), extra=True)
@@ -78,6 +81,7 @@ def test_the_extra_corruptions_are_bars_of_their_own(ax: Axes) -> None:
     assert heights(ax) == pytest.approx([25] * 5, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_what_lacks_a_severity_is_not_drawn_and_named(ax: Axes) -> None:
     cells: Cells = {**share_of_alexnet(Fraction(1, 2)), ("fog", 3): None}
     corruption_bars(ax, corrupted("A", cells))
@@ -87,6 +91,7 @@ def test_what_lacks_a_severity_is_not_drawn_and_named(ax: Axes) -> None:
     assert ax.get_legend_handles_labels()[1] == ["A\n(2 not complete)"]
 
 
+@pytest.mark.slow
 def test_corruptions_nobody_measured_are_not_shown(ax: Axes) -> None:
     corruption_bars(ax, corrupted("A", share_of_alexnet(Fraction(1), ["fog", "snow"])))
     assert ticks(ax) == ["snow", "fog", "mCE"]
@@ -94,6 +99,7 @@ def test_corruptions_nobody_measured_are_not_shown(ax: Axes) -> None:
     assert ax.get_legend_handles_labels()[1] == ["A\n(1 not complete)"]
 
 
+@pytest.mark.slow
 def test_the_title_says_where_the_images_come_from(ax: Axes) -> None:
     rows = corrupted("A", share_of_alexnet(Fraction(1)), source="generated-jpeg85")
     corruption_bars(ax, rows)
@@ -101,6 +107,7 @@ def test_the_title_says_where_the_images_come_from(ax: Axes) -> None:
     assert "photos, 1000000 images, protocol pixel" in ax.get_title()
 
 
+@pytest.mark.slow
 def test_a_normaliser_of_ones_own_is_the_unit_and_named(ax: Axes) -> None:
     own = Baseline("my $net$", dict.fromkeys(alexnet().errors, 0.5), None)
     cells = {(name, severity): 750_000 for name in MAIN for severity in SEVERITIES}
@@ -129,6 +136,7 @@ def cells(ax: Axes) -> dict[tuple[int, int], str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_map_has_corruptions_down_and_severities_across(ax: Axes) -> None:
     right = {("snow", 2): 500_000, ("saturate", 1): 250_000, ("fog", 5): 123_456, ("fog", 1): None}
     rows = joined(corrupted("A", right), corrupted("B", {("fog", 3): 9}))

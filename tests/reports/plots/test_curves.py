@@ -33,18 +33,21 @@ def ticks(ax: Axes) -> list[str]:
 RIGHT = {"0": 150, "4": 10, "1": 60, "0.5": 100}
 
 
+@pytest.mark.slow
 def test_points_are_percentages_in_order_of_budget_from_clean(ax: Axes) -> None:
     budget_curve(ax, sweep("A", "fgsm", RIGHT), attack="fgsm")
     (line,) = ax.lines
     assert list(data(line).items()) == [(0, 75), (0.5, 50), (1, 30), (4, 5)]
 
 
+@pytest.mark.slow
 def test_top5_is_another_column(ax: Axes) -> None:
     budget_curve(ax, sweep("A", "fgsm", RIGHT), attack="fgsm", accuracy="top5")
     assert data(ax.lines[0]) == {0: 80, 0.5: 55, 1: 35, 4: 10}
     assert "top-5" in ax.get_ylabel()
 
 
+@pytest.mark.slow
 def test_each_attack_has_its_own_points(ax: Axes) -> None:
     rows = joined(sweep("A", "fgsm", RIGHT), sweep("A", "pgd", {"1": 20}))
     budget_curve(ax, rows, attack="pgd")
@@ -52,6 +55,7 @@ def test_each_attack_has_its_own_points(ax: Axes) -> None:
     assert ax.get_title(loc="center").startswith("PGD-20, top-1\n")
 
 
+@pytest.mark.slow
 def test_the_band_is_wilson_s_interval_of_the_counts(ax: Axes) -> None:
     budget_curve(ax, sweep("A", "fgsm", RIGHT), attack="fgsm", accuracy="top5")
     (band,) = ax.collections
@@ -68,12 +72,14 @@ def legend(ax: Axes) -> list[str]:
     return [str(line.get_label()) for line in ax.lines]
 
 
+@pytest.mark.slow
 def test_the_legend_says_where_constants_differ(ax: Axes) -> None:
     five = sweep("B", "pgd", RIGHT, steps=5, flags="limit-8-of-1000;steps=5")
     budget_curve(ax, joined(sweep("A", "pgd", RIGHT), five), attack="pgd")
     assert legend(ax) == ["A\n(the protocol's constants)", "B\n(steps=5)"]
 
 
+@pytest.mark.slow
 def test_the_legend_says_so_within_a_curve_too(ax: Axes) -> None:
     other = sweep("A", "pgd", {"2": 50, "8": 5}, flags="rel_step=0.1;random_start=False")
     budget_curve(ax, joined(sweep("A", "pgd", {"0": 150, "1": 60}), other), attack="pgd")
@@ -82,12 +88,14 @@ def test_the_legend_says_so_within_a_curve_too(ax: Axes) -> None:
     assert "".join(name.split()) == "".join(said.split())
 
 
+@pytest.mark.slow
 def test_constants_that_all_share_are_not_repeated(ax: Axes) -> None:
     both = [sweep(label, "pgd", RIGHT, steps=5, flags="steps=5") for label in "AB"]
     budget_curve(ax, joined(*both), attack="pgd")
     assert legend(ax) == ["A", "B"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("models", [MOST_BANDS, MOST_BANDS + 1])
 def test_many_models_have_no_bands(ax: Axes, models: int) -> None:
     rows = [sweep(f"m{number}", "fgsm", RIGHT) for number in range(models)]
@@ -97,12 +105,14 @@ def test_many_models_have_no_bands(ax: Axes, models: int) -> None:
     assert ("interval" in ax.get_ylabel()) is (models == MOST_BANDS)
 
 
+@pytest.mark.slow
 def test_a_failed_condition_is_a_gap_and_named(ax: Axes) -> None:
     budget_curve(ax, sweep("A", "fgsm", {"0": 150, "1": None, "4": 10}), attack="fgsm")
     assert np.isnan(data(ax.lines[0])[1])
     assert ax.lines[0].get_label() == "A\n(1 not scored)"
 
 
+@pytest.mark.slow
 def test_accuracies_of_failed_conditions_are_not_believed(ax: Axes) -> None:
     rows = sweep("A", "fgsm", {"0": 150, "1": 20})
     rows.loc[1, "status"] = "incomplete"
@@ -110,6 +120,7 @@ def test_accuracies_of_failed_conditions_are_not_believed(ax: Axes) -> None:
     assert np.isnan(data(ax.lines[0])[1])
 
 
+@pytest.mark.slow
 def test_all_failed_is_an_empty_picture_that_says_so(ax: Axes) -> None:
     rows = sweep("A", "fgsm", {"0": None, "1": None})
     budget_curve(ax, rows.assign(n_images=0), attack="fgsm")
@@ -117,18 +128,21 @@ def test_all_failed_is_an_empty_picture_that_says_so(ax: Axes) -> None:
     assert ax.lines[0].get_label() == "A\n(2 not scored)"
 
 
+@pytest.mark.slow
 def test_models_without_the_attack_are_left_out(ax: Axes) -> None:
     rows = joined(sweep("A", "fgsm", RIGHT), sweep("B", "pgd", RIGHT))
     budget_curve(ax, rows, attack="fgsm")
     assert [line.get_label() for line in ax.lines] == ["A"]
 
 
+@pytest.mark.slow
 def test_without_a_clean_row_the_attack_s_own_budget_0_is_taken(ax: Axes) -> None:
     own = table([row("A", "fgsm@0/255", 120), row("A", "fgsm@1/255", 20)])
     budget_curve(ax, own, attack="fgsm")
     assert data(ax.lines[0]) == {0: 60, 1: 10}
 
 
+@pytest.mark.slow
 def test_budget_0_has_one_point(ax: Axes) -> None:
     rows = table([row("A", "clean", 120), row("A", "fgsm@0/255", 120), row("A", "fgsm@1/255", 20)])
     budget_curve(ax, rows, attack="fgsm")
@@ -136,18 +150,21 @@ def test_budget_0_has_one_point(ax: Axes) -> None:
     assert (x.tolist(), y.tolist()) == ([0, 1], [60, 10])
 
 
+@pytest.mark.slow
 def test_one_image_and_one_budget(ax: Axes) -> None:
     budget_curve(ax, sweep("A", "fgsm", {"1": 1}, n_images=1), attack="fgsm")
     assert data(ax.lines[0]) == {1: 100}
     assert "photos, 1 image, protocol pixel" in ax.get_title()
 
 
+@pytest.mark.slow
 def test_the_title_says_what_on_how_many_and_under_which_protocol(ax: Axes) -> None:
     budget_curve(ax, sweep("A", "mim", RIGHT, protocol="paper"), attack="mim")
     assert ax.get_title() == f"mim, top-1\nphotos, {IMAGES} images, protocol paper"
     assert "normalised units" in ax.get_xlabel()
 
 
+@pytest.mark.slow
 def test_budgets_of_the_pixel_protocol_are_in_pixels(ax: Axes) -> None:
     budget_curve(ax, sweep("A", "fgsm", RIGHT), attack="fgsm")
     assert "pixels" in ax.get_xlabel()
@@ -155,6 +172,7 @@ def test_budgets_of_the_pixel_protocol_are_in_pixels(ax: Axes) -> None:
     assert ticks(ax) == ["0", "0.5", "1", "4"]
 
 
+@pytest.mark.slow
 def test_wide_budgets_have_a_logarithmic_axis_that_says_so(ax: Axes) -> None:
     budget_curve(ax, sweep("A", "fgsm", {"0": 9, "0.1": 8, "8": 0}), attack="fgsm")
     assert ax.get_xscale() == "symlog"
@@ -166,6 +184,7 @@ def test_wide_budgets_have_a_logarithmic_axis_that_says_so(ax: Axes) -> None:
     assert first < second
 
 
+@pytest.mark.slow
 def test_a_long_sweep_has_some_ticks_only(ax: Axes) -> None:
     budget_curve(ax, sweep("A", "fgsm", {str(each): 5 for each in range(33)}), attack="fgsm")
     assert ticks(ax) == [str(each) for each in range(0, 33, 4)]
@@ -191,6 +210,7 @@ def test_nothing_is_refused(ax: Axes) -> None:
         budget_curve(ax, sweep("A", "fgsm", {}), attack="fgsm")
 
 
+@pytest.mark.slow
 def test_other_numbers_of_images_are_said(ax: Axes) -> None:
     rows = joined(sweep("A", "fgsm", RIGHT), sweep("B", "fgsm", {"0": 90, "1": None}, n_images=190))
     budget_curve(ax, rows, attack="fgsm")
@@ -199,6 +219,7 @@ def test_other_numbers_of_images_are_said(ax: Axes) -> None:
     assert f"190-{IMAGES} images" in ax.get_title()
 
 
+@pytest.mark.slow
 def test_lines_differ_in_colour_marker_and_style(ax: Axes) -> None:
     rows = [sweep(label, "fgsm", RIGHT) for label in "ABC"]
     budget_curve(ax, joined(*rows), attack="fgsm")

@@ -105,6 +105,7 @@ def shown(rows: pd.DataFrame) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.slow
 def test_each_place_and_every_few_models_have_a_picture() -> None:
     rows = [
         everywhere(MOST_MODELS + 1, ["clean", "pgd@1/255"]),
@@ -117,6 +118,7 @@ def test_each_place_and_every_few_models_have_a_picture() -> None:
     }
 
 
+@pytest.mark.slow
 def test_of_too_many_conditions_the_corruptions_are_left_to_the_tables() -> None:
     corrupted = [f"imagenet-c/fog{n}/1" for n in range(MOST_CONDITIONS)]
     assert shown(everywhere(1, ["clean", *corrupted])) == {"differences": ["clean"]}

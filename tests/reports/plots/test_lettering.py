@@ -32,6 +32,7 @@ def test_short_names_are_left_as_they_are() -> None:
     assert lettering("Zoë's β-Netz →") == "Zoë's β-Netz →"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["$x$", "a$b", "$$", r"\alpha $\frac$", r"\$5", "50 % & #1 {x}^2"])
 def test_nothing_is_mathematics(name: str) -> None:
     with styled():

@@ -34,6 +34,7 @@ def both(tmp_path: Path, other: Mapping[str, Any] | None = None, **options: Any)
     return against(folders, **options)
 
 
+@pytest.mark.slow
 def test_counts_differences_and_p_values(tmp_path: Path) -> None:
     found = both(tmp_path)
     assert found.baseline == "a"
@@ -53,6 +54,7 @@ def test_counts_differences_and_p_values(tmp_path: Path) -> None:
     assert clean["images"] == "all"
 
 
+@pytest.mark.slow
 def test_images_that_changed_are_listed(tmp_path: Path) -> None:
     changed = both(tmp_path).changed
     assert changed.columns.tolist() == list(CHANGED)
@@ -65,6 +67,7 @@ def test_images_that_changed_are_listed(tmp_path: Path) -> None:
     assert len(changed) == 3 + 4
 
 
+@pytest.mark.slow
 def test_the_baseline_may_be_any_label(tmp_path: Path) -> None:
     found = both(tmp_path, baseline="b")
     assert found.rows["label"].tolist() == ["a", "a"]
@@ -73,6 +76,7 @@ def test_the_baseline_may_be_any_label(tmp_path: Path) -> None:
         both(tmp_path, baseline="c")
 
 
+@pytest.mark.slow
 def test_all_comparisons_are_one_family(tmp_path: Path) -> None:
     made = {"a": BASE, "b": OTHER, "c": OTHER, "d": BASE}
     rows = against([write_run(tmp_path / "run", made)]).rows
@@ -80,6 +84,7 @@ def test_all_comparisons_are_one_family(tmp_path: Path) -> None:
     assert rows["p_holm"].tolist() == holm(rows["p"].tolist())
 
 
+@pytest.mark.slow
 def test_a_clear_difference_is_significant(tmp_path: Path) -> None:
     made: dict[str, Outcomes] = {"a": {"clean": [1] * 12}, "b": {"clean": [0] * 12}}
     found = against([write_run(tmp_path / "run", made)])
@@ -90,6 +95,7 @@ def test_a_clear_difference_is_significant(tmp_path: Path) -> None:
     assert sheet.cell(0, 9) == "worse"
 
 
+@pytest.mark.slow
 def test_the_bootstrap_is_seeded(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     ranks = {name: {"clean": draw.integers(0, 2, 400).tolist()} for name in "ab"}
@@ -102,6 +108,7 @@ def test_the_bootstrap_is_seeded(tmp_path: Path) -> None:
 LESS: Outcomes = {name: ranks[:5] for name, ranks in OTHER.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -124,11 +131,13 @@ def test_what_is_not_comparable_is_refused(
         both(tmp_path, options, outcomes=outcomes)
 
 
+@pytest.mark.slow
 def test_the_seed_does_not_matter_to_clean_images(tmp_path: Path) -> None:
     clean: Outcomes = {"clean": OTHER["clean"]}
     assert len(both(tmp_path, {"seed": 3}, outcomes=clean).rows) == 1
 
 
+@pytest.mark.slow
 def test_other_protocols_have_nothing_in_common(tmp_path: Path) -> None:
     wanted = (
         "nothing can be compared with a: b has no clean, pgd@1/255 on val under protocol pixel; "
@@ -143,6 +152,7 @@ def test_one_label_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
         against([write_run(tmp_path / "a", {"a": BASE})])
 
 
+@pytest.mark.slow
 def test_common_images_are_compared_by_name_and_said(tmp_path: Path) -> None:
     names = ["7.png", "2.png", "5.png", "other.png", "3.png"]
     ranks: Outcomes = {"clean": [0, 0, 1, 1, 0]}
@@ -175,12 +185,14 @@ def _relabel(folder: RunFolder, targets: dict[str, int]) -> None:
         pq.write_table(table.set_column(place, "target", new), path)
 
 
+@pytest.mark.slow
 def test_no_common_image_is_refused(tmp_path: Path) -> None:
     options = {"images": [f"x{n}" for n in range(8)], "data": {"fingerprint": "f" * 64}}
     with pytest.raises(UserError, match="they have no image in common"):
         both(tmp_path, options, intersect=True)
 
 
+@pytest.mark.slow
 def test_one_name_with_two_labels_or_two_contents_is_refused(tmp_path: Path) -> None:
     names = [f"{(n + 1) % 8}.png" for n in range(8)]
     options: dict[str, Any] = {"images": names, "data": {"fingerprint": "f" * 64}}
@@ -188,6 +200,7 @@ def test_one_name_with_two_labels_or_two_contents_is_refused(tmp_path: Path) -> 
         both(tmp_path, options, intersect=True)
 
 
+@pytest.mark.slow
 def test_other_pixels_under_one_name_are_refused_unless_the_crop_differs(tmp_path: Path) -> None:
     folders = [write_run(tmp_path / name, {name: BASE}) for name in "ab"]
     runs = merge(folders)
@@ -212,6 +225,7 @@ def _with_crop(entry: Any) -> Any:
     return replace(entry, evaluation=replace(entry.evaluation, preprocessing=preprocessing))
 
 
+@pytest.mark.slow
 def test_unreadable_images_of_one_model_need_intersect(tmp_path: Path) -> None:
     skipped: Outcomes = {"clean": ["skipped", *OTHER["clean"][1:]]}
     with pytest.raises(UserError, match="some could not be read; --intersect compares the images"):
@@ -220,6 +234,7 @@ def test_unreadable_images_of_one_model_need_intersect(tmp_path: Path) -> None:
     assert found.rows["images"].tolist() == ["7 common of 8 and 8"]
 
 
+@pytest.mark.slow
 def test_failures_and_missing_conditions_are_said(tmp_path: Path) -> None:
     failed: Outcomes = {
         "clean": OTHER["clean"],
@@ -232,6 +247,7 @@ def test_failures_and_missing_conditions_are_said(tmp_path: Path) -> None:
     assert "a has no fgsm@1/255 on val under protocol pixel" in found.notes
 
 
+@pytest.mark.slow
 def test_incomplete_runs_are_compared_only_when_asked(tmp_path: Path) -> None:
     options = {"shard": (1, 2)}
     with pytest.raises(UserError, match="b: clean is incomplete and is not compared; --intersect"):
@@ -241,6 +257,7 @@ def test_incomplete_runs_are_compared_only_when_asked(tmp_path: Path) -> None:
     assert found.rows["images"].tolist() == ["4 common of 8 and 8"] * 2
 
 
+@pytest.mark.slow
 def test_files_read_back_as_the_same_numbers(tmp_path: Path) -> None:
     found = both(tmp_path)
     rows, changed = save_comparison(found, tmp_path / "out")
@@ -250,6 +267,7 @@ def test_files_read_back_as_the_same_numbers(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(pd.read_csv(changed), found.changed, check_dtype=False)
 
 
+@pytest.mark.slow
 def test_what_must_be_known_of_the_numbers_is_said(tmp_path: Path) -> None:
     models: dict[str, Any] = {"a": {"flags": ["random-weights"]}}
     known: dict[str, Any] = {"models": models, "data": {"flags": ["x=1"]}}
@@ -262,6 +280,7 @@ def test_what_must_be_known_of_the_numbers_is_said(tmp_path: Path) -> None:
     assert "! x=1 (all): the attack's constant x is 1 here" in said
 
 
+@pytest.mark.slow
 def test_runs_that_were_not_computed_alike_are_said(tmp_path: Path) -> None:
     folders = [write_run(tmp_path / name, {name: BASE}) for name in "ab"]
     for folder, torch in zip(folders, ("2.3", "2.4"), strict=True):
@@ -269,6 +288,7 @@ def test_runs_that_were_not_computed_alike_are_said(tmp_path: Path) -> None:
     assert "The runs were not all computed alike: torch 2.3 and 2.4." in against(folders).notes
 
 
+@pytest.mark.slow
 def test_tables_of_a_comparison(tmp_path: Path) -> None:
     made = {"a": BASE, "b": OTHER, "c": OTHER}
     found = against([write_run(tmp_path / "run", made)])

@@ -98,6 +98,7 @@ def test_results_are_what_pandas_counts(runs: Runs, raw: pd.DataFrame) -> None:
             assert table.loc[(label, condition), name] == pytest.approx(value, abs=1e-9), name
 
 
+@pytest.mark.slow
 def test_every_format_shows_these_numbers(runs: Runs, raw: pd.DataFrame) -> None:
     """Full precision in CSV and JSON, two digits in LaTeX."""
     (sheet,) = preset_tables("results", runs, results(runs))
@@ -118,6 +119,7 @@ def test_every_format_shows_these_numbers(runs: Runs, raw: pd.DataFrame) -> None
         assert latex[label, condition][:5] == [f"{value:.2f}" for value in order]
 
 
+@pytest.mark.slow
 def test_the_console_shows_these_numbers(runs: Runs, raw: pd.DataFrame) -> None:
     console = Console(file=io.StringIO(), width=100, color_system=None)
     print_results(runs, results(runs), console)
@@ -148,6 +150,7 @@ def test_the_page_has_these_numbers_in_full(runs: Runs, raw: pd.DataFrame, tmp_p
         assert found[label, condition][:5] == pytest.approx(order, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_differences_and_p_values_are_what_scipy_says(runs: Runs, raw: pd.DataFrame) -> None:
     found = compare(runs, results(runs))
     rights: Any = (raw.assign(right=raw["rank"] == 0)).pivot(

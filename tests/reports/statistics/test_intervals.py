@@ -22,6 +22,7 @@ def test_the_ends_of_twenty(successes: int, low: float, high: float) -> None:
     assert (round(found.low, 4), round(found.high, 4)) == (low, high)
 
 
+@pytest.mark.slow
 @given(st.integers(1, 50_000), st.floats(0, 1), st.sampled_from([0.9, 0.95, 0.99]))
 def test_it_equals_statsmodels(trials: int, share: float, level: float) -> None:
     successes = round(share * trials)

@@ -27,6 +27,7 @@ def test_other_images_are_not_pairs() -> None:
         count_pair(np.zeros(3, bool), np.zeros(2, bool))
 
 
+@pytest.mark.slow
 @given(counts, counts, counts, counts)
 def test_mcnemar_equals_statsmodels_and_the_binomial_test(a: int, b: int, c: int, d: int) -> None:
     p = mcnemar(Pair(a, b, c, d))
@@ -60,6 +61,7 @@ def test_holms_example() -> None:
     assert holm([]) == []
 
 
+@pytest.mark.slow
 @given(counts, counts, counts, counts, st.integers(0, 3))
 def test_the_interval_holds_the_difference(a: int, b: int, c: int, d: int, seed: int) -> None:
     pair = Pair(a, b, c, d)
@@ -75,12 +77,14 @@ def test_the_interval_is_seeded() -> None:
     assert found[0] == found[1] != found[2]
 
 
+@pytest.mark.slow
 def test_the_interval_mirrors_when_the_models_change_places() -> None:
     low, high = difference_interval(Pair(50, 20, 45, 40), seed=1, draws=200_000)
     other = difference_interval(Pair(50, 45, 20, 40), seed=2, draws=200_000)
     assert (-high, -low) == pytest.approx(tuple(other), abs=0.007)
 
 
+@pytest.mark.slow
 def test_it_is_scipys_bootstrap_of_the_paired_images() -> None:
     pair = Pair(100, 40, 60, 50)
     changes = np.repeat([0, -1, 1, 0], pair)
@@ -102,6 +106,7 @@ def test_many_images_give_the_normal_interval() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("images", "rates"), [(100, (0.1, 0.2)), (300, (0.05, 0.05))])
 def test_coverage_by_simulation(images: int, rates: tuple[float, float]) -> None:
     """Of 95 % intervals, about 95 % hold the truth; 600 tries know that to 2 points."""

@@ -246,6 +246,7 @@ def pages_of(latex: str, tmp_path: Path) -> int:
     return int(pages)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [1, 2, 7, 40])
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_a_console_never_cuts_off_a_number(columns: int, width: int) -> None:

@@ -26,6 +26,7 @@ def test_there_is_a_file_for_every_table_and_format(texts: dict[str, str]) -> No
     assert len(texts) >= 8 * 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", golden(), ids=lambda path: path.name)
 def test_it_is_as_it_was(path: Path, texts: dict[str, str]) -> None:
     assert texts[path.name] == path.read_text(encoding="utf-8")

@@ -73,6 +73,7 @@ def significant(outcomes: dict[str, Outcomes], tmp_path: Path) -> tuple[str, str
     return letters, found.notes[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("counts", "wanted"),
     [
@@ -96,6 +97,7 @@ def test_only_what_tests_show_is_marked(
     assert f"Holm over all {tests} tests" in note
 
 
+@pytest.mark.slow
 def test_the_whole_table_is_the_family(tmp_path: Path) -> None:
     """Six images more, none fewer: p is 1/32, which two tests make 1/16."""
     few: dict[str, Outcomes] = {"a": {"clean": [0] * 34 + [1] * 6}, "b": {"clean": [0] * 40}}
@@ -104,6 +106,7 @@ def test_the_whole_table_is_the_family(tmp_path: Path) -> None:
     assert significant(more, tmp_path / "more")[0] == "-b"  # 1/64, twice
 
 
+@pytest.mark.slow
 def test_other_images_are_not_tested(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / name, {name: {"clean": right(count)}}, images=images)

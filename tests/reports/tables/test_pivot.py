@@ -29,6 +29,7 @@ def cells(sheet: Sheet) -> list[list[str]]:
     ]
 
 
+@pytest.mark.slow
 def test_labels_down_and_conditions_across(tmp_path: Path) -> None:
     (sheet,) = pivot([write_run(tmp_path, {"b": A, "a": B})], "label", "condition")
     assert sheet.row_names == [("b",), ("a",)]  # in order of the runs, not of the alphabet
@@ -39,6 +40,7 @@ def test_labels_down_and_conditions_across(tmp_path: Path) -> None:
     assert sheet.entries.tolist() == [[0, 1], [2, 3]]
 
 
+@pytest.mark.slow
 def test_several_values_and_several_names(tmp_path: Path) -> None:
     folders = [write_run(tmp_path, {"a": A, "b": B})]
     (sheet,) = pivot(folders, "label attack", "dataset", "top1 n_images")
@@ -48,6 +50,7 @@ def test_several_values_and_several_names(tmp_path: Path) -> None:
     assert [column.full_name for column in sheet.columns] == ["val top1", "val n_images"]
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_empty(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / "1", {"a": A}),
@@ -59,6 +62,7 @@ def test_what_is_not_there_is_empty(tmp_path: Path) -> None:
     assert sheet.entries[1, 1] == -1
 
 
+@pytest.mark.slow
 def test_protocols_are_columns_or_tables_of_their_own(tmp_path: Path) -> None:
     folders = [write_run(tmp_path / name, {"a": A}, protocol=name) for name in ("pixel", "paper")]
     assert [sheet.about["protocol"].tolist() for sheet in pivot(folders, "label", "condition")] == [
@@ -71,6 +75,7 @@ def test_protocols_are_columns_or_tables_of_their_own(tmp_path: Path) -> None:
         pivot(folders, "label protocol", "condition")
 
 
+@pytest.mark.slow
 def test_data_sets_are_rows_columns_or_tables_of_their_own(tmp_path: Path) -> None:
     folders = [write_run(tmp_path / name, {"a": A}, data={"name": name}) for name in ("one", "two")]
     assert len(pivot(folders, "label", "condition")) == 2
@@ -104,6 +109,7 @@ def test_bad_names_are_refused(names: tuple[str, str, str], words: str, tmp_path
         pivot([write_run(tmp_path, {"a": A})], *names)
 
 
+@pytest.mark.slow
 def test_one_condition_treated_two_ways_is_refused_anywhere(tmp_path: Path) -> None:
     only: Outcomes = {"pgd@1/255": A["pgd@1/255"]}
     folders = [
@@ -115,6 +121,7 @@ def test_one_condition_treated_two_ways_is_refused_anywhere(tmp_path: Path) -> N
             pivot(folders, rows, columns)
 
 
+@pytest.mark.slow
 def test_only_a_table_of_labels_has_a_best(tmp_path: Path) -> None:
     folders = [write_run(tmp_path, {"a": A, "b": B})]
     bests: dict[str, Any] = {

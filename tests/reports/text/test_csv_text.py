@@ -28,6 +28,7 @@ def test_what_a_spreadsheet_would_execute_is_text(text: str) -> None:
     assert found["n"].tolist()[:2] == [-1.5, 2.0]
 
 
+@pytest.mark.slow
 def test_every_file_is_safe(tmp_path: Path) -> None:
     labels = dict.fromkeys(EVIL[:4], RANKS) | {"b": {name: [0] * 4 for name in RANKS}}
     run = write_run(tmp_path / "run", labels, images=["=1.png", "+2.png", "@3.png", "4.png"])

@@ -34,6 +34,7 @@ def test_the_longest_piece_is_what_a_column_needs() -> None:
     assert longest_piece("") == 0
 
 
+@pytest.mark.slow
 @given(
     st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=60), st.integers(2, 30)
 )

@@ -197,6 +197,7 @@ def test_a_bad_file_is_called_what_it_is(
         assert word in message
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_damage_anywhere_is_an_error_of_the_user_or_harmless(

@@ -44,6 +44,7 @@ def test_a_fan_swin_is_named() -> None:
         load(build_model("fan", **FAN), swin)
 
 
+@pytest.mark.slow
 def test_squeeze_excite_and_sizes_of_a_fan_are_named() -> None:
     have = build_model("fan", **FAN, se_mlp=True).state_dict()
     with pytest.raises(UserError, match=r"mlp\.se \(squeeze-excite\) is in the file only"):

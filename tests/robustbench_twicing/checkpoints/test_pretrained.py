@@ -42,6 +42,7 @@ class Hub:
         raise OSError("Name or service not known")
 
 
+@pytest.mark.slow
 def test_pretrained_offline_is_one_line_after_one_short_try(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -53,6 +54,7 @@ def test_pretrained_offline_is_one_line_after_one_short_try(
     assert timeout <= 5
 
 
+@pytest.mark.slow
 def test_pretrained_is_for_what_timm_has(monkeypatch: pytest.MonkeyPatch) -> None:
     hub = Hub(monkeypatch)
     for name in ("deit_tiny_twicing_patch16_224", "fan_tiny_12_p16_224"):

@@ -50,6 +50,7 @@ def test_best_first_by_hand() -> None:
     assert made.tolist() == [[0, 6, 8, 5, -1, 1, 2, 3, 4, 7]]
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 def test_many_to_one_is_the_rule_of_the_largest_logit(seed: int) -> None:
     everything = logits(seed, 10, 6).round(decimals=1)  # equal logits happen

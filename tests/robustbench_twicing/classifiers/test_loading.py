@@ -41,6 +41,7 @@ def test_a_checkpoint_is_never_implied() -> None:
         load_model(TINY)
 
 
+@pytest.mark.slow
 def test_the_record_says_everything(tiny: Path, state_dict: dict[str, Tensor]) -> None:
     classifier = load_model("deit_sharp_tiny_patch16_224[10-12]", tiny)
     record = classifier.record
@@ -88,6 +89,7 @@ def test_global_state_is_as_before(tiny: Path) -> None:
         assert torch.get_default_dtype() == torch.float32
 
 
+@pytest.mark.slow
 def test_random_weights_depend_on_the_seed_alone_and_carry_a_flag() -> None:
     records = []
     for caller, checkpoint in ((0, "random:1"), (1, "random:1"), (0, "random:2")):
@@ -129,6 +131,7 @@ def test_crop_is_the_input_size_and_resize_follows(tiny: Path) -> None:
         load_model(TINY, str(tiny), resize=100)
 
 
+@pytest.mark.slow
 def test_crop_works_for_fan_and_for_networks_of_any_input_size() -> None:
     fan = load_model("fan_tiny_12_p16_224", "random:0", crop=64)
     assert fan.record.details["sizes"]["img_size"] == 64
@@ -158,6 +161,7 @@ def test_classes_of_ones_own_and_subsets_of_them(
             load_model(TINY, str(path), num_classes=10, classes=classes)
 
 
+@pytest.mark.slow
 def test_training_at_another_input_size_is_said(
     tmp_path: Path, state_dict: dict[str, Tensor]
 ) -> None:
@@ -183,6 +187,7 @@ def test_the_name_is_checked_against_the_file(
     assert overridden.model == TINY
 
 
+@pytest.mark.slow
 def test_a_device_that_is_not_there_is_refused(tiny: Path) -> None:
     with pytest.raises(UserError, match="--device 'gpu' is unknown; it is auto, cpu or cuda"):
         load_model(TINY, str(tiny), device="gpu")
@@ -192,11 +197,13 @@ def test_a_device_that_is_not_there_is_refused(tiny: Path) -> None:
         assert load_model(TINY, str(tiny), device="auto").std.device.type == "cpu"
 
 
+@pytest.mark.slow
 def test_normalize_is_for_user_code_alone(tiny: Path) -> None:
     with pytest.raises(UserError, match="normalize is for your own code"):
         load_model(TINY, str(tiny), normalize=((0.5, 0.5, 0.5), (0.5, 0.5, 0.5)))
 
 
+@pytest.mark.slow
 def test_family_facts_that_change_numbers_are_said() -> None:
     record = load_model("deit_tiny_featscale_patch16_224", "random:0").record
     assert any("twice" in note for note in record.notes)

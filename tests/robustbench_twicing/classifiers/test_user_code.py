@@ -107,6 +107,7 @@ def test_two_files_have_their_own_siblings(tmp_path: Path) -> None:
         assert network.get_submodule("head").out_features == number
 
 
+@pytest.mark.slow
 def test_the_hash_covers_what_is_imported_from_beside_the_file(tmp_path: Path) -> None:
     file = tmp_path / "model.py"
     file.write_text(
@@ -221,6 +222,7 @@ def test_what_is_not_there_is_said(name: str) -> None:
         load_model(name)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_for_user_code_is_loaded_strictly(file: Path, tmp_path: Path) -> None:
     network = load_user_network(f"{file}:build").network
     state_dict = {key: torch.ones_like(value) for key, value in network.state_dict().items()}

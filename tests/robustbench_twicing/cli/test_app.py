@@ -53,6 +53,7 @@ WITHOUT_SITE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", WITHOUT_SITE)
 def test_a_mistake_is_status_1(
     arguments: str,
@@ -139,6 +140,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_that_cannot_be_had_is_status_1(
     name: str, site: Site, capsys: pytest.CaptureFixture[str]
@@ -179,6 +181,7 @@ def test_data_that_cannot_be_had_are_status_1(
     check_one_line(capsys.readouterr().err, DATA[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("out", ["photos", "network.py", "network.py/run"])
 def test_a_run_folder_that_cannot_be_is_status_1(
     out: str, site: Site, capsys: pytest.CaptureFixture[str]
@@ -195,6 +198,7 @@ def test_two_checkpoints_for_one_model_contradict(
     check_one_line(capsys.readouterr().err, "names a checkpoint, and --checkpoint another one")
 
 
+@pytest.mark.slow
 def test_two_models_of_one_label_are_refused(
     site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -213,6 +217,7 @@ def test_a_bug_keeps_its_traceback(site: Site, monkeypatch: pytest.MonkeyPatch) 
         site.eval()
 
 
+@pytest.mark.slow
 def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     out, err = capsys.readouterr()
@@ -220,6 +225,7 @@ def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str])
     assert err == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["eval", "--help"]])
 def test_help_is_status_0(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 0
@@ -250,6 +256,7 @@ def test_the_script_says_which_python_has_what_it_needs() -> None:
     assert f"{sys.executable} has no module typer; after `make demo`" in done.stderr
 
 
+@pytest.mark.slow
 def test_the_script_gives_the_status_to_the_shell(tmp_path: Path) -> None:
     script = Path(__file__).parents[3] / "run_eval.py"
     done = subprocess.run(

@@ -49,6 +49,7 @@ def code(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "said"), [("Network", "RuntimeError: no way back"), ("Leaving", "SystemExit: bye")]
 )
@@ -62,6 +63,7 @@ def test_a_backward_pass_that_fails_is_error_rows(
     assert said in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("network", "said"),
     [
@@ -79,6 +81,7 @@ def test_verify_refuses_it_in_one_line(
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_model_that_leaves_python_ends_eval_in_one_line(
     code: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -89,6 +92,7 @@ def test_a_model_that_leaves_python_ends_eval_in_one_line(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_crop_that_patches_do_not_divide_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", "--model", "timm:test_vit=random:0", "--crop", "130"]) == 1
     err = capsys.readouterr().err

@@ -59,6 +59,7 @@ def test_an_error_about_a_hostile_name_is_one_safe_line(
     assert r"\x1b[31mred\u202e" in err
 
 
+@pytest.mark.slow
 def test_folders_with_hostile_names_are_shown(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

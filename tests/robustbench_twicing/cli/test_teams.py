@@ -50,6 +50,7 @@ def test_a_launcher_that_is_gone_is_one_line() -> None:
         team.finish(early=False, meanwhile=lambda: None)
 
 
+@pytest.mark.slow
 def test_a_team_with_a_shard_does_not_wait_for_the_other_shards(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +92,7 @@ def test_restarts_share_one_time_limit() -> None:
     assert not evaluating._make_stop(2.1, 7200).now
 
 
+@pytest.mark.slow
 def test_the_last_results_are_those_of_the_complete_run(
     site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

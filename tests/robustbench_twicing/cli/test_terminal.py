@@ -59,6 +59,7 @@ for number in range(3):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
 def test_no_file_gets_the_number_of_a_closed_stream(closed: str, tmp_path: Path) -> None:
     """What a library writes to a stream by its number would end in that file."""
@@ -81,6 +82,7 @@ def test_work_goes_on_when_nobody_hears_of_it(monkeypatch: pytest.MonkeyPatch) -
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+@pytest.mark.slow
 def test_a_reader_that_is_gone_takes_no_results_with_it(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +95,7 @@ def test_a_reader_that_is_gone_takes_no_results_with_it(
     assert site.results()["clean"]["status"] == "ok"
 
 
+@pytest.mark.slow
 def test_tables_are_shown_where_files_cannot_be_written(
     site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -91,6 +91,7 @@ def test_writes_a_budget_as_papers_do(budget: Fraction, text: str) -> None:
     assert format_budget(budget) == text
 
 
+@pytest.mark.slow
 @given(BUDGETS)
 def test_what_is_written_reads_back_as_the_same_number(budget: Fraction) -> None:
     text = format_budget(budget)
@@ -99,6 +100,7 @@ def test_what_is_written_reads_back_as_the_same_number(budget: Fraction) -> None
     assert format_budget(parse_budget(text)) == text
 
 
+@pytest.mark.slow
 @given(st.integers(0, 255), st.integers(1, 1000))
 def test_one_budget_has_one_spelling(levels: int, factor: int) -> None:
     other = parse_budget(f"{levels * factor}/{255 * factor}")
@@ -106,6 +108,7 @@ def test_one_budget_has_one_spelling(levels: int, factor: int) -> None:
     assert format_budget(other) == f"{levels}/255"
 
 
+@pytest.mark.slow
 @given(st.one_of(st.text(), st.text("0123456789./:,eE- +", max_size=20)))
 @example("1e999/1e999")
 @example("1e-999")

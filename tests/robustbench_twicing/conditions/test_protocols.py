@@ -58,6 +58,7 @@ def test_fgsm_is_cleverhans_on_the_normalised_images(eps: float) -> None:
     assert torch.allclose(moved, torch.full_like(moved, eps), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eps", [1 / 255, 6 / 255])
 def test_pgd_is_cleverhans_from_its_start_to_its_end(eps: float) -> None:
     reference = pytest.importorskip(
@@ -89,6 +90,7 @@ def swept(name: str, protocol: str, labels: Tensor) -> Tensor:
     return x_adv
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fgsm", "pgd", "spsa"])
 def test_the_labels_enter_under_protocol_pixel_only(name: str) -> None:
     """pgd-any is another matter: it stops where the true label is lost."""
@@ -155,6 +157,7 @@ def test_both_protocols_in_one_run_are_rows_of_their_own(tmp_path: Path) -> None
     assert steps[1:3] == steps[5:7] == pytest.approx([4, 0.6])
 
 
+@pytest.mark.slow
 def test_the_rows_of_one_protocol_do_not_depend_on_the_other(tmp_path: Path) -> None:
     both = run(convnet(), noise(5), conditions("fgsm", "pgd"), tmp_path / "both").records()
     for protocol in PROTOCOLS:
@@ -165,6 +168,7 @@ def test_the_rows_of_one_protocol_do_not_depend_on_the_other(tmp_path: Path) -> 
             assert same[name].tolist() == alone[name].tolist(), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "status"), [(1, "ok"), (1.01, "error")])
 def test_a_result_is_checked_in_the_space_of_its_protocol(
     share: float, status: str, tmp_path: Path
@@ -185,6 +189,7 @@ def test_a_result_is_checked_in_the_space_of_its_protocol(
         assert "left its ball of 4/255" in done.records()["message"][0]
 
 
+@pytest.mark.slow
 def test_python_functions_follow_protocol_pixel(tmp_path: Path) -> None:
     def attack(model: Any, x: Tensor, y: Tensor, *, generator: Any) -> Tensor:
         return x + EPS

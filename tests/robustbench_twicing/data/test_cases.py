@@ -39,6 +39,7 @@ def build(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Buil
     return make
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resize", [256, 248])
 def test_stripes_are_averaged_not_sampled(resize: int, build: Build) -> None:
     folder, expect = build("h06")
@@ -53,6 +54,7 @@ def test_stripes_are_averaged_not_sampled(resize: int, build: Build) -> None:
             assert red_minus_blue == pytest.approx(-22, abs=1)
 
 
+@pytest.mark.slow
 def test_a_flat_folder_needs_labels(build: Build) -> None:
     folder, expect = build("h07")
     for root in (folder / "imagenet", folder / "imagenet" / "val"):
@@ -65,6 +67,7 @@ def test_a_flat_folder_needs_labels(build: Build) -> None:
             assert (pixels[..., 0].mean() > pixels[..., 2].mean()) == (label == 1)
 
 
+@pytest.mark.slow
 def test_imagenet_a_is_mapped_by_wnid(build: Build) -> None:
     folder, expect = build("h09")
     dataset = open_dataset(folder / "imagenet-a")

@@ -93,6 +93,7 @@ def test_another_data_set_has_its_own_crops(photos: Dataset, tmp_path: Path) -> 
     )
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_a_damaged_cache_is_never_believed(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
@@ -202,6 +203,7 @@ def test_arrays_are_not_cached(tmp_path: Path) -> None:
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.slow
 def test_an_evaluation_with_a_cache_has_the_same_records(
     photos: Dataset, tmp_path: Path, decoded: list[int]
 ) -> None:

@@ -78,6 +78,7 @@ def test_exif_orientation_is_not_applied(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.asarray(read_rgb(path)), np.asarray(pil_loader(path)))
 
 
+@pytest.mark.slow
 def test_large_jpegs_are_not_decoded_in_draft_mode(tmp_path: Path) -> None:
     path = tmp_path / "large.jpeg"
     Image.fromarray(noise((900, 1200, 3))).save(path, quality=95)

@@ -56,6 +56,7 @@ def test_classes_take_turns(size: int, counts: list[int]) -> None:
     assert limited.notes == (f"{size} of 64 images were used, spread over 4 of 4 classes (seed 0)",)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.integers(0, 9), min_size=1, max_size=40),
@@ -83,6 +84,7 @@ def test_a_smaller_limit_is_part_of_a_larger_one() -> None:
     assert all(small < large for small, large in pairwise(parts))
 
 
+@pytest.mark.slow
 def test_the_seed_chooses_classes_and_images() -> None:
     many = dataset_of([label for label in range(100) for _ in range(10)])
     chosen = [limit_dataset(many, 10, seed=seed) for seed in range(5)]

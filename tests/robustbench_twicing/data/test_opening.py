@@ -113,6 +113,7 @@ def test_samples() -> None:
     assert pixels.std() > 10
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_sample_labels_are_foolboxs() -> None:
     from foolbox.types import Bounds

@@ -21,6 +21,7 @@ def torchvision_pixels(path: Path, preprocessing: Preprocessing) -> np.ndarray:
     return np.asarray(transform(pil_loader(path)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("resize", "crop", "interpolation"),
@@ -41,6 +42,7 @@ def test_equals_torchvision_on_odd_sizes(
     np.testing.assert_array_equal(pixels, torchvision_pixels(path, preprocessing))
 
 
+@pytest.mark.slow
 def test_equals_torchvision_on_photographs(shared: Path) -> None:
     root = shared / "data" / "imagenet-val-100"
     preprocessing = Preprocessing(224, 256)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 import torch
 
 from robustbench_twicing import load_model
@@ -14,6 +15,7 @@ from tests.palette import picture
 MODEL = "timm:test_vit"
 
 
+@pytest.mark.slow
 def test_images_of_200_classes_are_answered_in_them(tmp_path: Path) -> None:
     model = load_model(MODEL, "random:0")
     checkpoint = tmp_path / "weights.pth"

@@ -1,5 +1,6 @@
 """Shares: every part once, own parts first."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ def test_a_process_of_a_team_begins_with_its_own_and_takes_over_from_the_end() -
     assert Share(2, 2, rank=0, team=2).parts(range(9)) == [1, 5, 7, 3]
 
 
+@pytest.mark.slow
 @given(parts=st.integers(0, 40), shards=st.integers(1, 5), team=st.integers(1, 5))
 def test_own_parts_of_all_processes_are_every_part_once(parts: int, shards: int, team: int) -> None:
     all_parts = range(parts)

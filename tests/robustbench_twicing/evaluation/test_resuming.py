@@ -50,6 +50,7 @@ def unreadable(data: Dataset) -> Replaced:
     return Replaced(data.images.arrays, frozenset(range(IMAGES)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 4, 29])
 @pytest.mark.parametrize("change", [inverted, unreadable])
 def test_images_that_were_replaced_are_noticed(
@@ -60,6 +61,7 @@ def test_images_that_were_replaced_are_noticed(
         run(convnet(), replaced(change), [clean()], tmp_path / "run", batch_size=batch_size)
 
 
+@pytest.mark.slow
 def test_a_few_parts_spread_over_the_run_are_looked_into(tmp_path: Path) -> None:
     begun(tmp_path / "run", 1)
 
@@ -72,6 +74,7 @@ def test_a_few_parts_spread_over_the_run_are_looked_into(tmp_path: Path) -> None
         run(convnet(), replaced(last_third), [clean()], tmp_path / "run", batch_size=1)
 
 
+@pytest.mark.slow
 def test_images_that_could_not_be_read_at_first_are_no_reason(tmp_path: Path) -> None:
     options = {"batch_size": 2, "on_bad_image": "skip"}
     data = noise(6, bad=[0, 1, 2])

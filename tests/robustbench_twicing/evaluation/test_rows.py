@@ -30,6 +30,7 @@ def test_among_equal_logits_the_lower_class_comes_first() -> None:
     assert scores.rank.tolist() == list(range(7))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(-2, 2), min_size=2, max_size=9), st.data())
 def test_the_rank_is_the_place_in_the_sorted_classes(row: list[int], data: st.DataObject) -> None:
     y = data.draw(st.integers(0, len(row) - 1))

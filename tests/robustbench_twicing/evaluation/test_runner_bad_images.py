@@ -16,6 +16,7 @@ def evaluate(bad: list[int], out: Path, **options: Any) -> Run:
     return run(convnet(), noise(7, bad=bad), CONDITIONS, out, **{"batch_size": 3, **options})
 
 
+@pytest.mark.slow
 def test_the_run_stops_with_the_path_and_keeps_what_was_done(tmp_path: Path) -> None:
     out = tmp_path / "run"
     with pytest.raises(BadImageError, match=r"^/photos/4\.png it is damaged"):
@@ -25,6 +26,7 @@ def test_the_run_stops_with_the_path_and_keeps_what_was_done(tmp_path: Path) -> 
     assert text(done.records()) == text(evaluate([], tmp_path / "other").records())
 
 
+@pytest.mark.slow
 def test_skipped_images_are_listed_counted_and_left_out_of_the_accuracy(tmp_path: Path) -> None:
     done = evaluate([0, 4], tmp_path / "run", on_bad_image="skip")
     whole = evaluate([], tmp_path / "whole")
@@ -45,6 +47,7 @@ def test_skipped_images_are_listed_counted_and_left_out_of_the_accuracy(tmp_path
     assert table(done)["clean"]["top1"] == 100 * right.sum() / 5
 
 
+@pytest.mark.slow
 def test_a_part_without_any_readable_image_is_done(tmp_path: Path) -> None:
     done = evaluate([3, 4, 5], tmp_path / "run", on_bad_image="skip")
     assert done.complete
@@ -52,6 +55,7 @@ def test_a_part_without_any_readable_image_is_done(tmp_path: Path) -> None:
     assert column(done, "n_skipped") == [3] * 3
 
 
+@pytest.mark.slow
 def test_nothing_readable_is_no_result(tmp_path: Path) -> None:
     done = evaluate(list(range(7)), tmp_path / "run", on_bad_image="skip")
     assert column(done, "status") == ["incomplete"] * 3

@@ -70,6 +70,7 @@ def test_parts_that_are_gone_are_computed_again_and_no_others(whole: Run, tmp_pa
     pd.testing.assert_frame_equal(counted(done), counted(whole))
 
 
+@pytest.mark.slow
 def test_an_incomplete_condition_has_no_accuracy(whole: Run, tmp_path: Path) -> None:
     out = tmp_path / "run"
     shutil.copytree(whole.folder.path, out)
@@ -94,6 +95,7 @@ def test_shares_make_one_run(shares: int, whole: Run, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(counted(done), counted(whole))
 
 
+@pytest.mark.slow
 def test_each_share_has_its_own_parts(tmp_path: Path) -> None:
     done = evaluate(tmp_path / "run", share=Share(2, 3))
     assert [path.name for path in parts(done)] == ["part-000001.parquet"]
@@ -102,6 +104,7 @@ def test_each_share_has_its_own_parts(tmp_path: Path) -> None:
     ) == [2]
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_left_alone(whole: Run, tmp_path: Path) -> None:
     out = tmp_path / "run"
     shutil.copytree(whole.folder.path, out)
@@ -110,6 +113,7 @@ def test_a_finished_run_is_left_alone(whole: Run, tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*.parquet")} == before
 
 
+@pytest.mark.slow
 def test_every_process_that_computes_is_noted(tmp_path: Path) -> None:
     for number in (1, 2, 3, 3):
         evaluate(tmp_path / "run", share=Share(number, 3))
@@ -118,6 +122,7 @@ def test_every_process_that_computes_is_noted(tmp_path: Path) -> None:
     assert {session.model_dump()["pid"] for session in sessions} == {os.getpid()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 4, 64])
 def test_another_batch_size_gives_the_same_but_for_rounding(
     batch_size: int, whole: Run, tmp_path: Path
@@ -150,6 +155,7 @@ def other_labels() -> Dataset:
     return replace(data, labels=(0, *data.labels[1:]))
 
 
+@pytest.mark.slow
 def test_another_seed_of_a_subset_is_named_as_the_seed(tmp_path: Path) -> None:
     """The subset differs too, but nobody asked for another subset."""
     out = tmp_path / "run"
@@ -219,6 +225,7 @@ def test_a_killed_run_is_continued_bit_for_bit(tmp_path: Path) -> None:
     assert len(read_sessions(done.folder.path)) == 2
 
 
+@pytest.mark.slow
 def test_a_run_killed_while_it_wrote_its_manifest_is_started_again(tmp_path: Path) -> None:
     out = tmp_path / "run"
     out.mkdir()
@@ -226,6 +233,7 @@ def test_a_run_killed_while_it_wrote_its_manifest_is_started_again(tmp_path: Pat
     assert evaluate(out).complete
 
 
+@pytest.mark.slow
 def test_what_a_killed_writer_left_is_no_part(whole: Run, tmp_path: Path) -> None:
     out = tmp_path / "run"
     shutil.copytree(whole.folder.path, out)
@@ -235,6 +243,7 @@ def test_what_a_killed_writer_left_is_no_part(whole: Run, tmp_path: Path) -> Non
     assert text(evaluate(out).records()) == text(whole.records())
 
 
+@pytest.mark.slow
 def test_files_of_one_label_are_never_taken_for_anothers(tmp_path: Path) -> None:
     from robustbench_twicing.evaluation.runner import Options, evaluate_models
 

@@ -14,6 +14,7 @@ BUDGETS = [Fraction(n, 255) for n in (1, 2, 4, 8)]
 IMAGES = 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 3, 32])
 def test_a_sweep_of_fgsm_shares_one_gradient_and_the_clean_pass(
     batch_size: int, tmp_path: Path
@@ -29,6 +30,7 @@ def test_a_sweep_of_fgsm_shares_one_gradient_and_the_clean_pass(
     assert backward["fgsm@1/255"] == sum(backward.values()) == IMAGES
 
 
+@pytest.mark.slow
 def test_pgd_is_a_pass_both_ways_a_step(tmp_path: Path) -> None:
     """The gradient at the clean images, for the diagnostics, is charged to the first."""
     conditions = [clean(), *(ATTACKS["pgd"].condition(eps) for eps in BUDGETS[:2])]
@@ -40,6 +42,7 @@ def test_pgd_is_a_pass_both_ways_a_step(tmp_path: Path) -> None:
     assert rows["pgd@2/255"]["n_backward"] == 20 * IMAGES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTACKS)
 @pytest.mark.parametrize("protocol", ["pixel", "paper"])
 def test_what_the_plan_says_is_what_is_counted(name: str, protocol: str, tmp_path: Path) -> None:
@@ -58,6 +61,7 @@ def test_what_the_plan_says_is_what_is_counted(name: str, protocol: str, tmp_pat
         assert rows[attack.id]["n_backward"] == (0 if name == "fgsm" else backward * IMAGES)
 
 
+@pytest.mark.slow
 def test_the_clean_pass_is_charged_to_the_first_condition(tmp_path: Path) -> None:
     condition = ATTACKS["fgsm"].condition(BUDGETS[0])
     rows = table(run(convnet(), noise(IMAGES), [condition], tmp_path / "run"))
@@ -65,6 +69,7 @@ def test_the_clean_pass_is_charged_to_the_first_condition(tmp_path: Path) -> Non
     assert rows[condition.id]["n_backward"] == IMAGES
 
 
+@pytest.mark.slow
 def test_time_is_summed_over_parts(tmp_path: Path) -> None:
     done = run(convnet(), noise(IMAGES), [clean()], tmp_path / "run", batch_size=3)
     (evaluation,) = done.folder.manifest.evaluations

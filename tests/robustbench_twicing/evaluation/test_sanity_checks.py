@@ -32,6 +32,7 @@ def shaky() -> Classifier:
     return Classifier(Shaky(), PREPROCESSING, ModelRecord("shaky"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [2, 8])
 def test_a_randomised_model_is_flagged_in_every_row(batch_size: int, tmp_path: Path) -> None:
     conditions = quick_conditions("clean", "fgsm")
@@ -39,6 +40,7 @@ def test_a_randomised_model_is_flagged_in_every_row(batch_size: int, tmp_path: P
     assert all("not-deterministic" in cell.split(";") for cell in column(done, "flags"))
 
 
+@pytest.mark.slow
 def test_any_other_is_not_and_no_pass_is_charged(tmp_path: Path) -> None:
     done = run(convnet(), noise(6), quick_conditions("clean"), tmp_path / "run", batch_size=2)
     assert flags(done) == set()
@@ -136,6 +138,7 @@ def test_gradients_that_nobody_follows_are_not_looked_at() -> None:
     assert look(Changed(before=shuffled), gradients=False) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", ["fgsm", "noise"])
 def test_flags_are_on_every_row(attack: str, tmp_path: Path) -> None:
     network = Changed(before=lambda x: shuffled(in_train_mode(x)))

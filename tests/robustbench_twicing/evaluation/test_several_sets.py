@@ -39,6 +39,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(root / "clean", wnid_folders(range(0, 1000, 2))).parent
 
 
+@pytest.mark.slow
 def test_models_of_other_classes_are_refused_before_any_work(folders: Path, tmp_path: Path) -> None:
     data = open_dataset(f"imagenet-a={folders}/imagenet-a")
     with pytest.raises(UserError, match=r"palette has 10 classes; imagenet-a .* ImageNet-1k"):
@@ -52,6 +53,7 @@ def test_models_of_other_classes_are_refused_before_any_work(folders: Path, tmp_
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_two_data_sets_of_one_name_are_refused(folders: Path, tmp_path: Path) -> None:
     other = write(tmp_path / "clean", wnid_folders([1]))
     data = [open_dataset(folders / "clean"), open_dataset(other)]
@@ -59,6 +61,7 @@ def test_two_data_sets_of_one_name_are_refused(folders: Path, tmp_path: Path) ->
         run_all(data, tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_unreadable_images_count_where_they_belong(tmp_path: Path) -> None:
     clean_root = write(tmp_path / "val", wnid_folders([A[0], A[1], 0, 1]))
     for index in (A[0], 0):
@@ -130,6 +133,7 @@ def test_a_run_goes_on_wherever_it_stopped(three: list[Dataset], tmp_path: Path)
     assert fingerprints == {data.name: data.fingerprint for data in three}
 
 
+@pytest.mark.slow
 def test_other_data_is_refused_by_name(three: list[Dataset], tmp_path: Path) -> None:
     run_all(three, tmp_path / "run")
     other = three[1].select(range(1, 30))

@@ -62,6 +62,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_the_two_numbers_of_imagenet_a(folders: Path, tmp_path: Path) -> None:
     found = rows(
         run_all([open_dataset(f"imagenet-a={folders}/imagenet-a")], tmp_path / "run"), "imagenet-a"
@@ -78,6 +79,7 @@ def test_the_two_numbers_of_imagenet_a(folders: Path, tmp_path: Path) -> None:
     assert (whole["attack"], whole["robust_top1"]) == ("readout", whole["top1"])
 
 
+@pytest.mark.slow
 def test_records_say_which_class_is_meant(folders: Path, tmp_path: Path) -> None:
     done = run_all([open_dataset(f"imagenet-a={folders}/imagenet-a")], tmp_path / "run")
     records = done.records().set_index("condition")
@@ -147,12 +149,14 @@ def test_one_attack_on_two_sets_says_of_each_over_which_classes(
         assert rows(done, "clean")["pgd@16/255"]["flags"] == "limit-10-of-500"
 
 
+@pytest.mark.slow
 def test_missing_clean_images_are_said(folders: Path, tmp_path: Path) -> None:
     names = [f"{name}={folders}/{name}" for name in SUBSETS]
     done = run_all([open_dataset(name) for name in names], tmp_path / "run")
     assert notes(done, "clean accuracy on the same 200 classes is not in this run") == [*SUBSETS]
 
 
+@pytest.mark.slow
 def test_no_second_look_without_an_image_for_it(folders: Path, tmp_path: Path) -> None:
     lonely = write(tmp_path / "lonely", wnid_folders([0, 999]))
     data = [open_dataset(lonely), open_dataset(f"imagenet-a={folders}/imagenet-a")]
@@ -161,6 +165,7 @@ def test_no_second_look_without_an_image_for_it(folders: Path, tmp_path: Path) -
     assert notes(done, "clean accuracy on the same 200 classes is not") == ["imagenet-a"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", SUBSETS)
 def test_an_attack_goes_for_the_200_classes(which: Subset, folders: Path, tmp_path: Path) -> None:
     """It gives bit for bit what it gives on a model that has no other classes."""
@@ -186,6 +191,7 @@ def test_an_attack_goes_for_the_200_classes(which: Subset, folders: Path, tmp_pa
     )
 
 
+@pytest.mark.slow
 def test_objectnet_counts_mapped_answers(tmp_path: Path) -> None:
     shown = {"chair/a.png": 559, "chair/b.png": 1, "helmet/a.png": 518, "helmet/b.png": 409}
     write(tmp_path / "images", {**shown, "alarm_clock/a.png": 409, "zoo_thing/a.png": 3}, border=2)
@@ -207,6 +213,7 @@ def distance(one: int, other: int) -> int:
     return sum((a - b) ** 2 for a, b in zip(*digits, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["imagenetv2", "sketch", "imagenet"])
 def test_sets_of_all_classes_are_scored_over_all(name: str, tmp_path: Path) -> None:
     root = write(tmp_path / "x", wnid_folders([5, 700, 701], swapped={701: 3}))

@@ -47,6 +47,7 @@ def test_an_attack_that_changes_the_weights_stops_the_run(tmp_path: Path) -> Non
         evaluate(convnet(), noise(4), {"clean": None, "evil@4/255": spoil_weights})
 
 
+@pytest.mark.slow
 def test_an_attack_that_changes_the_labels_spoils_only_its_own_row() -> None:
     attacks = {"clean": None, "evil@4/255": spoil_labels, "fgsm@0/255": partial(fgsm, eps=0)}
     rows = table(evaluate(convnet(), noise(8), attacks))
@@ -65,6 +66,7 @@ def test_another_function_under_the_same_id_is_another_run(tmp_path: Path) -> No
         evaluate(convnet(), noise(4), {"mine@0/255": spoil_labels}, out=tmp_path / "run")
 
 
+@pytest.mark.slow
 def test_a_part_of_another_run_is_refused(tmp_path: Path) -> None:
     for name, seed in (("one", 0), ("other", 1)):
         evaluate(convnet(seed), noise(4), {"clean": None}, out=tmp_path / name, seed=seed)
@@ -90,6 +92,7 @@ def test_what_cannot_be_written_is_one_line(tmp_path: Path) -> None:
         write_atomically(tmp_path / "results.csv", writes("x"))
 
 
+@pytest.mark.slow
 def test_skipping_bad_images_continues_a_run_that_stopped_at_one(tmp_path: Path) -> None:
     data = noise(8, bad=[6])
     with pytest.raises(UserError):
@@ -100,6 +103,7 @@ def test_skipping_bad_images_continues_a_run_that_stopped_at_one(tmp_path: Path)
     assert table(done)["clean"]["n_images"] == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

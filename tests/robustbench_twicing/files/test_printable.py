@@ -31,6 +31,7 @@ def test_a_long_line_keeps_both_ends() -> None:
     assert one_line("x" * LONGEST) == "x" * LONGEST
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_every_line_can_be_printed(text: str) -> None:
     line = one_line(text)

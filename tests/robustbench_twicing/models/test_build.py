@@ -76,6 +76,7 @@ def test_mistakes_are_explained(family: str, sizes: dict[str, Any], message: str
         build_model(family, **sizes)
 
 
+@pytest.mark.slow
 def test_timm_models_are_built_with_other_sizes() -> None:
     network = build_model(
         "timm", timm_name="vit_tiny_patch16_224", img_size=32, num_classes=7, attention="explicit"

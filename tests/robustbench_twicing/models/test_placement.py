@@ -26,6 +26,7 @@ def test_placements_are_one_based_and_inclusive(
     assert format_placement(layers) == printed
 
 
+@pytest.mark.slow
 @given(st.sets(st.integers(0, 23), min_size=1))
 def test_what_is_printed_reads_back(layers: set[int]) -> None:
     printed = format_placement(tuple(layers))

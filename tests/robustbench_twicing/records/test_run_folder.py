@@ -240,6 +240,7 @@ def test_labels_of_one_run_have_parts_of_their_own(tmp_path: Path) -> None:
     assert made.missing(evaluation("b")) == [0, 1]
 
 
+@pytest.mark.slow
 @given(st.text(max_size=100))
 def test_any_label_is_a_folder_of_its_own_inside_the_run(label: str) -> None:
     name = folder_name(label)
@@ -249,12 +250,14 @@ def test_any_label_is_a_folder_of_its_own_inside_the_run(label: str) -> None:
     assert name.isascii()
 
 
+@pytest.mark.slow
 @given(st.text(max_size=100))
 def test_a_label_that_is_another_ones_folder_has_another_folder(label: str) -> None:
     name = folder_name(label)
     assert (folder_name(name) == name) == (label == name)
 
 
+@pytest.mark.slow
 @given(st.text("ab./ _\\", max_size=4), st.text("ab./ _\\", max_size=4))
 def test_two_labels_never_share_a_folder(one: str, other: str) -> None:
     assert (folder_name(one) == folder_name(other)) == (one == other)
@@ -290,6 +293,7 @@ def test_costs_of_another_form_are_refused(folder: RunFolder, costs: Any) -> Non
         folder.records(evaluation())
 
 
+@pytest.mark.slow
 def test_a_few_kilobytes_of_equal_records_are_not_unpacked(folder: RunFolder) -> None:
     path = folder.part_path(evaluation(), 0)
     zeros = pa.array([0]).take(pa.array([0] * 6_000_000, pa.int8()))

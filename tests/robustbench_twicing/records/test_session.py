@@ -60,6 +60,7 @@ def test_what_may_matter_to_somebody_stays(leave: Callable[[Path], None], tmp_pa
     assert (out / "run.json").exists()
 
 
+@pytest.mark.slow
 def test_a_finished_part_stays(tmp_path: Path) -> None:
     out = work(tmp_path / "run").folder.path
     next(out.rglob("part-000001.parquet")).unlink()

@@ -46,6 +46,7 @@ def rates(recipe: Recipe, steps: int) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 def test_the_rate_follows_the_cosine_by_epochs() -> None:
     recipe = replace(RECIPES["deit"], epochs=8, warmup_epochs=2)
     found = rates(recipe, steps=3)
@@ -56,6 +57,7 @@ def test_the_rate_follows_the_cosine_by_epochs() -> None:
         assert found[3 * epoch] == pytest.approx(cosine)
 
 
+@pytest.mark.slow
 def test_the_rate_follows_the_cosine_by_steps() -> None:
     recipe = replace(RECIPES["fmnist"], epochs=2, warmup_epochs=0.5, lr=1.0, min_lr=0.0)
     found = rates(recipe, steps=4)

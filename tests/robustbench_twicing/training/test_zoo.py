@@ -56,6 +56,7 @@ def test_seed_0_and_the_table_of_all_seeds_go_into_the_package(small: Path) -> N
     assert installed.read_bytes() == made.read_bytes()
 
 
+@pytest.mark.slow
 def test_nothing_is_installed_before_seed_0_is_finished(
     small: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -63,6 +63,7 @@ def test_fan(family: str) -> None:
     assert_same(plain, other, torch.randn(2, 3, 64, 64))
 
 
+@pytest.mark.slow
 def test_a_convolutional_network_of_timm() -> None:
     plain, other = (
         load_model("timm:test_convnext", "random:0", kernels=name) for name in ("plain", "onednn")

@@ -18,6 +18,7 @@ def test_every_attack_is_listed_with_source_and_constants(
     assert "under protocol paper: estimate_at twice-the-image" in out
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the libraries' own imports
 def test_attacks_of_libraries_are_listed_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attacks", "--library"]) == 0

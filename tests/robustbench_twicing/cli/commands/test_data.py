@@ -46,6 +46,7 @@ def run(app: typer.Typer, *arguments: str | Path, columns: int = 80) -> str:
     return result.stdout
 
 
+@pytest.mark.slow
 def test_says_what_was_understood(app: typer.Typer, folder: Path) -> None:
     output = run(app, folder, columns=200)
     for line in (
@@ -122,6 +123,7 @@ def test_unusable_data_is_the_users_mistake(app: typer.Typer, tmp_path: Path) ->
         run(app, tmp_path)
 
 
+@pytest.mark.slow
 def test_known_sets_are_checked_by_name(app: typer.Typer, tmp_path: Path) -> None:
     partial = wnid_folders(subset_indices("imagenet-a")[1:], images=2)
     root = write(tmp_path / "imagenet-a", partial)

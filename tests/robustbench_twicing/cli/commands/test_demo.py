@@ -68,6 +68,7 @@ def test_a_file_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["", "run"])
 def test_another_run_is_left_alone(
     place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

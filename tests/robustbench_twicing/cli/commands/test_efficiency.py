@@ -17,6 +17,7 @@ def efficiency(*arguments: str) -> int:
     return main(["efficiency", "--device", "cpu", "--rounds", "2", *arguments])
 
 
+@pytest.mark.slow
 def test_table_and_file_of_two_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "new" / "cost.csv"
     models = ("--model", "timm:test_vit", "--model", "timm:test_vit2=random:1")
@@ -39,6 +40,7 @@ def test_table_and_file_of_two_models(tmp_path: Path, capsys: pytest.CaptureFixt
         assert row["batch_size"] == "2"
 
 
+@pytest.mark.slow
 def test_long_names_are_whole(capsys: pytest.CaptureFixture[str]) -> None:
     label = "x" * 60 + "end"
     assert efficiency("--model", "timm:test_vit", "--label", label) == 0
@@ -47,6 +49,7 @@ def test_long_names_are_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert "end" in shown
 
 
+@pytest.mark.slow
 def test_own_code_needs_no_weights(tmp_path: Path) -> None:
     code = tmp_path / "own.py"
     code.write_text(

@@ -49,6 +49,7 @@ def test_attacks_and_budgets_replace_the_suites(site: Site) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_suite_of_ones_own(site: Site) -> None:
     suite = site.root / "mine.yaml"
     suite.write_text("conditions:\n- attack: clean\n- {attack: fgsm, eps: [2/255]}\n")
@@ -56,6 +57,7 @@ def test_a_suite_of_ones_own(site: Site) -> None:
     assert list(site.results()) == ["clean", "fgsm@2/255"]
 
 
+@pytest.mark.slow
 def test_the_label_and_the_seed_are_written(site: Site) -> None:
     assert site.eval("--attacks", "clean", "--label", "mine", "--seed", "7") == 0
     (row,) = site.results().values()
@@ -63,6 +65,7 @@ def test_the_label_and_the_seed_are_written(site: Site) -> None:
     assert row["model"].endswith("network.py:build")
 
 
+@pytest.mark.slow
 def test_several_models_go_into_one_run(site: Site) -> None:
     other = site.model.replace(":build", ":other")
     assert site.eval("--model", other, "--attacks", "clean", "--label", "a", "--label", "b") == 0
@@ -70,6 +73,7 @@ def test_several_models_go_into_one_run(site: Site) -> None:
     assert [line.split(",")[0] for line in text[1:]] == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_the_same_name_twice_is_told_apart_by_the_weights(site: Site) -> None:
     arguments = ["--model", "timm:test_vit=random:0", "--model", "timm:test_vit=random:1"]
     command = ["eval", *arguments, "--data", str(site.data), "--attacks", "clean"]
@@ -152,6 +156,7 @@ def damaged(site: Site) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_an_unreadable_image_stops_with_its_path(
     site: Site, damaged: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -160,6 +165,7 @@ def test_an_unreadable_image_stops_with_its_path(
     assert str(damaged) in err
 
 
+@pytest.mark.slow
 def test_an_unreadable_image_is_skipped_listed_and_counted(
     site: Site, damaged: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,6 +176,7 @@ def test_an_unreadable_image_is_skipped_listed_and_counted(
     assert str(damaged) in capsys.readouterr().out.replace("\n", "")
 
 
+@pytest.mark.slow
 def test_no_readable_image_is_incomplete(site: Site) -> None:
     data = site.root / "bad"
     name = sorted(site.data.iterdir())[0].name
@@ -178,6 +185,7 @@ def test_no_readable_image_is_incomplete(site: Site) -> None:
     assert site.eval("--attacks", "clean", "--on-bad-image", "skip", data=data) == 4
 
 
+@pytest.mark.slow
 def test_images_may_come_from_arrays(site: Site) -> None:
     import numpy as np
 
@@ -190,11 +198,13 @@ def test_images_may_come_from_arrays(site: Site) -> None:
     assert site.results()["clean"]["top1"] == "75.0"
 
 
+@pytest.mark.slow
 def test_a_limit_is_marked_on_every_row(site: Site) -> None:
     assert site.eval("--attacks", "clean,fgsm", "--limit", "4") == 0
     assert all("limit-4-of-11" in row["flags"].split(";") for row in site.results().values())
 
 
+@pytest.mark.slow
 def test_without_out_the_run_goes_below_runs(
     site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

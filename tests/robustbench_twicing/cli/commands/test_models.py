@@ -19,6 +19,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(app, ["models", *arguments], catch_exceptions=False)
 
 
+@pytest.mark.slow
 def test_every_name_is_listed_unbroken() -> None:
     words = set(run().output.replace(",", " ").split())
     assert set(MODELS) <= words
@@ -33,12 +34,14 @@ def test_a_pattern_chooses_by_name_or_alias() -> None:
     assert "[10-12]" not in run("deit_tiny_patch16_224").output
 
 
+@pytest.mark.slow
 def test_counts_are_shown_when_asked() -> None:
     words = run("deit_tiny_patch16_224", "--verbose").output.split()
     assert {"5,717,416", "152", "1.254"} <= set(words)
     assert "5,717,416" not in run("deit_tiny_patch16_224").output
 
 
+@pytest.mark.slow
 def test_whatever_model_takes_can_be_looked_up() -> None:
     assert "timm:resnet18" in run("resnet18").output
     output = run("deit_sharp_tiny_patch16_224[10-12]", "-v").output

@@ -23,6 +23,7 @@ def passes(text: str) -> dict[str, tuple[int, int]]:
     return {name: (int(f.replace(",", "")), int(b.replace(",", ""))) for name, f, b in found}
 
 
+@pytest.mark.slow
 def test_passes_are_those_that_eval_counts(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     assert plan(site) == 0
     out = capsys.readouterr().out
@@ -38,6 +39,7 @@ def test_passes_are_those_that_eval_counts(site: Site, capsys: pytest.CaptureFix
     assert "In all about 0:" in out
 
 
+@pytest.mark.slow
 def test_times_are_passes_at_their_speed(
     site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -51,6 +53,7 @@ def test_times_are_passes_at_their_speed(
     assert "In all about 2:23" in out
 
 
+@pytest.mark.slow
 def test_two_protocols_are_told_apart(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     suite = site.root / "both.yaml"
     suite.write_text(
@@ -62,6 +65,7 @@ def test_two_protocols_are_told_apart(site: Site, capsys: pytest.CaptureFixture[
     assert re.search(r"│ fgsm@1/255 pixel +│.*\n│ fgsm@1/255 paper +│", out)
 
 
+@pytest.mark.slow
 def test_large_numbers_are_grouped(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     assert plan(site, "--attacks", "spsa", "--eps", "1/255") == 0
     forward = 11 * (2 * 128 * 40 + SCORING_PASSES)
@@ -69,6 +73,7 @@ def test_large_numbers_are_grouped(site: Site, capsys: pytest.CaptureFixture[str
     assert forward > 100_000
 
 
+@pytest.mark.slow
 def test_nothing_is_written(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(site.root)
     before = sorted(site.root.rglob("*"))
@@ -78,12 +83,14 @@ def test_nothing_is_written(site: Site, monkeypatch: pytest.MonkeyPatch) -> None
     ] == before
 
 
+@pytest.mark.slow
 def test_an_unreadable_image_does_not_stop_a_plan(site: Site) -> None:
     for path in site.data.rglob("*.png"):
         path.write_bytes(path.read_bytes()[:40])
     assert plan(site, "--attacks", "clean") == 0
 
 
+@pytest.mark.slow
 def test_every_model_has_its_own_estimate(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     other = site.model.replace(":build", ":other")
     assert (

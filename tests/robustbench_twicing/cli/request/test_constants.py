@@ -52,6 +52,7 @@ def test_a_value_has_the_kind_of_the_constant(text: str, value: object) -> None:
     assert list(made.changed) == ([] if value is True else [name])
 
 
+@pytest.mark.slow
 def test_constants_of_an_attack_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "my.attacks.py"
     path.write_text(OWN)
@@ -148,6 +149,7 @@ def test_an_attack_that_cannot_follow_protocol_paper_says_so() -> None:
             conditions(attack, protocol="paper")
 
 
+@pytest.mark.slow
 def test_another_constant_is_a_mark_on_its_rows_alone(
     site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,6 +165,7 @@ def test_another_constant_is_a_mark_on_its_rows_alone(
     assert "steps=5 (pgd@1/255): the attack's constant steps is 5 here" in out
 
 
+@pytest.mark.slow
 def test_the_protocols_own_value_is_no_mark(site: Site) -> None:
     texts = ("--set", "pgd.steps=20", "--set", "pgd.rel_step=0.15", "--restarts", "1")
     assert site.eval("--attacks", "pgd", "--eps", "1/255", *texts) == 0

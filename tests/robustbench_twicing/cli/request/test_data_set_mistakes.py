@@ -9,6 +9,7 @@ from tests.robustbench_twicing.cli.conftest import EvaluateSets as Eval
 from tests.robustbench_twicing.cli.conftest import one_line as line
 
 
+@pytest.mark.slow
 def test_suites_without_any_folder(evaluate: Eval, capsys: pytest.CaptureFixture[str]) -> None:
     assert evaluate("--suite", "shifts") == 1
     assert "suite shifts asks for imagenet-a, imagenet-r, imagenetv2, imagenet-sketch" in line(
@@ -37,6 +38,7 @@ MISTAKES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", MISTAKES, ids=" ".join)
 def test_mistakes_are_one_line(
     arguments: tuple[str, ...],
@@ -65,6 +67,7 @@ def test_models_of_other_classes_are_refused(
             assert "palette has 10 classes, imagenet-a needs ImageNet-1k's 1000" in line(capsys)
 
 
+@pytest.mark.slow
 def test_a_plain_folder_of_imagenet_a_is_named(
     root: Path, evaluate: Eval, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

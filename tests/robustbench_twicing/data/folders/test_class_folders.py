@@ -94,6 +94,7 @@ ERRORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ERRORS)
 def test_refusals_name_the_folder_and_the_way_out(name: str, tree: Tree) -> None:
     files, wrong, right = ERRORS[name]

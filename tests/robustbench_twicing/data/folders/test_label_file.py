@@ -134,6 +134,7 @@ def test_plain_lines_are_read_back(table: list[tuple[str, int]]) -> None:
     assert [(label.name, label.target) for label in labels] == table
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("a1,;\t\"' \n\r\x00n.-é\u2028")))
 def test_any_text_is_read_or_refused(text: str) -> None:

@@ -28,6 +28,7 @@ def true_class(dataset: Dataset, index: int) -> str:
     return wnids()[logit]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", SUBSETS)
 def test_labels_are_positions_in_the_sorted_200(which: Subset, tmp_path: Path) -> None:
     pictures = list(subset_folders(which).items())
@@ -82,6 +83,7 @@ def test_shared_classes_alone_are_both(tmp_path: Path) -> None:
         assert [true_class(dataset, index) for index in range(86)] == [wnids()[i] for i in both]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", SUBSETS)
 def test_a_plain_folder_says_which_name_to_use(which: Subset, tmp_path: Path) -> None:
     root = write(tmp_path, subset_folders(which))
@@ -92,6 +94,7 @@ def test_a_plain_folder_says_which_name_to_use(which: Subset, tmp_path: Path) ->
     assert said(dataset, f"if it is ImageNet-{LETTERS[which]}, --data {which}=DIR gives the number")
 
 
+@pytest.mark.slow
 def test_numbered_folders_of_a_subset_are_refused(tmp_path: Path) -> None:
     root = write(tmp_path, {f"{number}/x.png": number for number in range(200)})
     with pytest.raises(UserError, match=r"ImageNet-A's folders are named by wnid .*\(0/x.png\)"):
@@ -103,6 +106,7 @@ def test_numbered_folders_of_a_subset_are_refused(tmp_path: Path) -> None:
         open_dataset(f"imagenet={flat}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", [range(1000), range(200), (7, 10, 999, 2)])
 def test_v2_folders_are_numbers_not_texts(numbers: range, tmp_path: Path) -> None:
     root = tmp_path / "imagenetv2-matched-frequency-format-val"
@@ -158,6 +162,7 @@ def test_names_that_no_set_has(tmp_path: Path) -> None:
     assert open_dataset(odd).labels == (3,)
 
 
+@pytest.mark.slow
 def test_a_limit_is_spread_and_flagged(tmp_path: Path) -> None:
     root = write(tmp_path, subset_folders("imagenet-a"))
     dataset = open_dataset(f"imagenet-a={root}", limit=20)
@@ -167,6 +172,7 @@ def test_a_limit_is_spread_and_flagged(tmp_path: Path) -> None:
     np.testing.assert_array_equal(dataset.pixels(0, PREPROCESSING).shape, (8, 8, 3))
 
 
+@pytest.mark.slow
 def test_fingerprints_tell_sets_apart(tmp_path: Path) -> None:
     root = write(tmp_path, subset_folders("imagenet-a"))
     plain, named = open_dataset(root), open_dataset(f"imagenet-a={root}")

@@ -87,6 +87,7 @@ def test_a_missing_folder_shifts_nothing_and_is_named(archive: Path) -> None:
     assert "2 folders left out that its mapping does not name: helmet_2, unheard_of" in notes
 
 
+@pytest.mark.slow
 def test_class_names_of_timm_stand_in(archive: Path) -> None:
     (archive / "mappings" / "imagenet_to_label_2012_v2").unlink()
     named = {"Alarm clock": "analog clock", "Helmet": "crash helmet; football helmet;"}
