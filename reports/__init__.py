@@ -36,6 +36,10 @@ _MOVED = {
     "sweeps": "metrics.sweeps",
 }
 """Modules of version 0.1 that code outside may have imported, and where they are now."""
-sys.meta_path.append(
-    MovedModules({f"{__name__}.{old}": f"{__name__}.{new}" for old, new in _MOVED.items()})
-)
+_moved = MovedModules({f"{__name__}.{old}": f"{__name__}.{new}" for old, new in _MOVED.items()})
+sys.meta_path.append(_moved)
+
+
+def __getattr__(name: str) -> object:
+    _moved.check(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

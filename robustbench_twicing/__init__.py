@@ -26,12 +26,6 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name], __name__), name)
-
-
 _MOVED = {
     "attack_batch": "conditions.attack_batch",
     "budgets": "conditions.budgets",
@@ -46,6 +40,12 @@ _MOVED = {
     "zoo": "checkpoints.bundled",
 }
 """Modules of version 0.1 that code outside may have imported, and where they are now."""
-sys.meta_path.append(
-    MovedModules({f"{__name__}.{old}": f"{__name__}.{new}" for old, new in _MOVED.items()})
-)
+_moved = MovedModules({f"{__name__}.{old}": f"{__name__}.{new}" for old, new in _MOVED.items()})
+sys.meta_path.append(_moved)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        _moved.check(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name], __name__), name)

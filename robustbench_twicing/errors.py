@@ -49,6 +49,14 @@ class MovedModules(MetaPathFinder):
         Raises:
             ModuleNotFoundError: the name is an old one.
         """
+        self.check(fullname)
+
+    def check(self, fullname: str) -> None:
+        """Nothing, unless the name is an old one.
+
+        Raises:
+            ModuleNotFoundError: it is.
+        """
         if fullname in self.places:
             raise ModuleNotFoundError(
                 f"{fullname} has moved: import from {self.places[fullname]}", name=fullname

@@ -1,4 +1,4 @@
-"""What docs/architecture.md, CONTRIBUTING.md and README say exists, exists."""
+"""What docs/architecture.md and CONTRIBUTING.md name exists; every link leads somewhere."""
 
 import ast
 import re
@@ -9,6 +9,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ("docs/architecture.md", "CONTRIBUTING.md")
+LINKS = re.compile(r"\]\(([^)#:]+)\)")
+FOLDERS = re.compile(r"`([\w/]+/)`")
+GUIDES = [path.relative_to(ROOT) for path in (ROOT / "docs").glob("*.md")]
 TOP = "robustbench_twicing|attacks|reports|tests|docs|benchmarks|examples"
 PATHS = re.compile(rf"`((?:{TOP})/[\w./]*|[A-Z]+\.md|pyproject\.toml)`")
 MEMBERS = re.compile(r"`([\w/]+\.py)` `([\w.]+)`")
@@ -39,6 +42,34 @@ def test_every_function_is_where_it_is_said_to_be(document: str, path: str, memb
             for node in ast.iter_child_nodes(tree)
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == part
         )
+
+
+@pytest.mark.parametrize(
+    "document", ["README.md", "CONTRIBUTING.md", "SECURITY.md", *sorted(map(str, GUIDES))]
+)
+def test_every_link_leads_somewhere(document: str) -> None:
+    home = (ROOT / document).parent
+    for target in LINKS.findall(text(document)):
+        assert (home / target).exists(), f"{document} links to {target}"
+
+
+def test_every_folder_is_there() -> None:
+    folders = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("*/") if path.is_dir()}
+    folders |= {
+        path.relative_to(ROOT / top).as_posix()
+        for top in ("", "robustbench_twicing", "attacks", "reports", "robustbench_twicing/cli")
+        for path in (ROOT / top).glob("*/")
+    }
+    for document, folder in mentions(FOLDERS):
+        there = folder.rstrip("/") in folders or (ROOT / folder).is_dir()
+        assert there, f"{document}: {folder}"
+
+
+def test_the_table_of_rooms_is_complete() -> None:
+    core = ROOT / "robustbench_twicing"
+    rooms = {f"robustbench_twicing/{path.parent.name}/" for path in core.glob("*/__init__.py")}
+    rows = set(re.findall(r"^\| `([\w/]+/)` \|", text("docs/architecture.md"), re.MULTILINE))
+    assert rows == rooms | {"attacks/", "reports/"}
 
 
 def test_the_documents_name_enough_for_these_tests_to_mean_something() -> None:

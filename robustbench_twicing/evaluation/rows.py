@@ -78,8 +78,8 @@ def clean_fields(label: str, data: Dataset, batch: LoadedBatch) -> Columns:
 
 def _identity(label: str, data: Dataset, indices: Sequence[int]) -> Columns:
     return {
-        "label": np.full(len(indices), label, object),
-        "dataset": np.full(len(indices), data.name, object),
+        "label": np.array([label] * len(indices), object),
+        "dataset": np.array([data.name] * len(indices), object),
         "index": np.array(indices, np.int64),
         "image": np.array([data.ids[index] for index in indices], object),
         "target": np.array([data.labels[index] for index in indices], np.int64),
@@ -98,9 +98,13 @@ def take(columns: Columns, rows: Sequence[int]) -> Columns:
 
 
 def joined(pieces: Sequence[Columns]) -> Columns:
-    """The rows of all pieces of a batch; columns that only some pieces have are left out."""
-    names = [name for name in pieces[0] if all(name in piece for piece in pieces)] if pieces else []
-    return {name: np.concatenate([piece[name] for piece in pieces]) for name in names}
+    """The rows of all pieces of a batch; None where a piece lacks a column that others have."""
+    names = dict.fromkeys(name for piece in pieces for name in piece)
+    return {name: np.concatenate([_values(piece, name) for piece in pieces]) for name in names}
+
+
+def _values(columns: Columns, name: str) -> NDArray[Any]:
+    return columns.get(name, np.full(len(columns["index"]), None, object))
 
 
 def score_rows(fields: Columns, condition: Condition, outcome: Outcome) -> pa.Table:
@@ -161,9 +165,17 @@ def _column(values: Any, kind: pa.DataType, count: int) -> pa.Array:
 
 def in_order(tables: Sequence[pa.Table], conditions: Sequence[Condition]) -> pa.Table:
     """All rows of a part, by image and then in the order of the conditions."""
-    whole = pa.concat_tables([RECORD_SCHEMA.empty_table(), *tables]).unify_dictionaries()
-    whole = whole.combine_chunks()
-    position = {(each.protocol, each.id): place for place, each in enumerate(conditions)}
+    whole = pa.concat_tables([RECORD_SCHEMA.empty_table(), *tables])
+    position = {(one.protocol, one.id): place for place, one in enumerate(conditions)}
     names = zip(whole["protocol"].to_pylist(), whole["condition"].to_pylist(), strict=True)
     place = np.array([position[name] for name in names], np.int64)
-    return whole.take(np.lexsort((place, whole["index"].to_numpy())))
+    order = np.lexsort((place, whole["index"].to_numpy()))
+    columns = [_sorted(whole[field.name], field.type, order) for field in RECORD_SCHEMA]
+    return pa.table(columns, schema=RECORD_SCHEMA)
+
+
+def _sorted(column: pa.ChunkedArray, kind: pa.DataType, order: NDArray[np.int64]) -> pa.Array:
+    """The values in order; names are encoded anew, so that their dictionary has that order, too."""
+    if not pa.types.is_dictionary(kind):
+        return column.take(order)
+    return column.cast(kind.value_type).take(order).combine_chunks().dictionary_encode()

@@ -31,8 +31,8 @@ def check_request(models: Mapping[str, Classifier], tasks: Sequence[Task]) -> No
     Nothing is written before: a run folder with a mistake in it could not be gone on with.
 
     Raises:
-        UserError: no data set, two of one name, budgets that mean nothing for a model, or a model
-            of other classes than the data set's.
+        UserError: no data set, two of one name, one condition twice, budgets that mean nothing for
+            a model, or a model of other classes than the data set's.
     """
     if not tasks:
         raise UserError("no data set is given; name at least one")
@@ -42,10 +42,20 @@ def check_request(models: Mapping[str, Classifier], tasks: Sequence[Task]) -> No
                 f"{number} data sets are called {name}, and results could not tell them apart; "
                 "rename a folder, or evaluate them in runs of their own"
             )
+    for task in tasks:
+        _check_once(task)
     for label, classifier in models.items():
         for task in tasks:
             _check_budgets(label, classifier, task.conditions)
         _check_classes(label, classifier, tasks)
+
+
+def _check_once(task: Task) -> None:
+    for condition, number in Counter(condition.key for condition in task.conditions).items():
+        if number > 1:
+            raise UserError(
+                f"condition {condition} is given {number} times for {task.data.name}; give it once"
+            )
 
 
 def _check_budgets(label: str, classifier: Classifier, conditions: Sequence[Condition]) -> None:

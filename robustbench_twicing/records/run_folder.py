@@ -150,7 +150,7 @@ class RunFolder:
         """
         file = self.path / SETTINGS
         stat = asked(file, file.stat)
-        stamp = stat and (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        stamp = stat and (stat.st_dev, stat.st_ino, stat.st_size, stat.st_ctime_ns)
         if stamp is not None and stamp == self._stamp:
             return  # the file that was looked into before
         values = read_settings(self.path)

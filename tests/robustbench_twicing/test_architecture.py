@@ -100,6 +100,20 @@ def test_rooms_use_of_each_other_only_what_is_meant_for_them() -> None:
         assert used[room] == set(public), room
 
 
+def test_nothing_comes_in_by_the_back_door() -> None:
+    """Neither by the names that the root loads on first use, nor by names that begin with ``_``."""
+    for path in FILES:
+        home = path.relative_to(ROOT).with_suffix("").parts[:2]
+        for full in imported(path):
+            package, *rest = full.split(".")
+            if package != PACKAGES[0] or path.parent == ROOT / package:
+                continue
+            is_room = rest[:1] and rest[0] in {*ROOMS, "errors", "registry", "seeds"}
+            assert is_room or rest == ["__version__"], f"{name(path)}: {full}"
+            private = [one for one in rest if one.startswith("_") and one != "__version__"]
+            assert not private or home == (package, rest[0]), f"{name(path)}: {full}"
+
+
 def test_no_module_of_the_run_loop_knows_all_others() -> None:
     for path in (ROOT / "robustbench_twicing" / "evaluation").glob("*.py"):
         inside = "robustbench_twicing.evaluation."

@@ -20,6 +20,9 @@ def test_a_module_that_has_moved_names_its_new_place(package: str, old: str, new
     with pytest.raises(ModuleNotFoundError) as answer:
         import_module(f"{package}.{old}")
     assert str(answer.value) == f"{package}.{old} has moved: import from {package}.{new}"
+    if old not in import_module(package).__all__:
+        with pytest.raises(ModuleNotFoundError, match="has moved"):
+            getattr(import_module(package), old)
     import_module(f"{package}.{new}")
 
 

@@ -27,7 +27,8 @@ def run(
     limit: Annotated[int | None, typer.Option(help="Seeded subset of N images.")] = None,
     seed: Annotated[int, typer.Option(help="Of every random draw.")] = 0,
     imagenet_c_size: Annotated[
-        int | None, typer.Option(help="Pixels a side; any but 224 is not ImageNet-C.")
+        int | None,
+        typer.Option(help="Pixels a side; any but 224 is not ImageNet-C.", show_default="224"),
     ] = None,
     imagenet_c_jpeg: Annotated[
         str, typer.Option(help="85 as the official files, or none: PNG without the second JPEG.")

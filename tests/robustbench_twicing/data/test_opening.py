@@ -135,7 +135,6 @@ def test_samples_without_foolbox(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
         open_dataset("samples:imagenet")
 
 
-@pytest.mark.slow
 def test_opening_imports_neither_torch_nor_foolbox() -> None:
     code = (
         "import sys; from robustbench_twicing.data.opening import open_dataset; "

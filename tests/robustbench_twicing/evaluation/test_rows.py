@@ -2,13 +2,29 @@
 
 import math
 
+import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robustbench_twicing.conditions.condition import Condition, clean
+from robustbench_twicing.data.loader import LoadedBatch
 from robustbench_twicing.errors import BrokenAttackError
-from robustbench_twicing.evaluation.rows import linf, score
+from robustbench_twicing.evaluation.rows import (
+    Columns,
+    Outcome,
+    as_clean,
+    clean_fields,
+    in_order,
+    joined,
+    linf,
+    score,
+    score_rows,
+)
+from robustbench_twicing.records.schema import RECORD_SCHEMA
+from tests.tiny import noise
 
 LOGITS = torch.tensor([[3.0, 1.0, 2.0], [3.0, 1.0, 2.0], [3.0, 1.0, 2.0], [0.0, 5.0, 5.0]])
 
@@ -67,3 +83,41 @@ def test_the_distance_is_the_largest_change_of_any_pixel() -> None:
     x_adv[1] += 0.0625
     assert linf(x, x_adv).tolist() == [0.25, 0.0625]
     assert linf(x, x_adv).dtype == torch.float64
+
+
+def fields(*indices: int, label: str = "m") -> Columns:
+    """What is known of some images that a network answers with equal logits."""
+    data = noise(4)
+    pixels = np.stack([data.images.pixels(index, None) for index in indices])  # type: ignore[arg-type]
+    scores = score(torch.zeros(len(indices), 5), torch.zeros(len(indices), dtype=torch.long))
+    return clean_fields(label, data, LoadedBatch(0, indices, pixels)) | as_clean(scores)
+
+
+def rows(columns: Columns, condition: Condition) -> pa.Table:
+    count = len(columns["index"])
+    scores = score(torch.zeros(count, 5), torch.zeros(count, dtype=torch.long))
+    return score_rows(columns, condition, Outcome(scores))
+
+
+def test_a_part_is_in_the_order_of_images_and_conditions_and_so_are_its_names() -> None:
+    first, second = clean(), Condition("b@1/255", attack="b")
+    tables = [rows(fields(2, 1), second), rows(fields(2, 1), first)]
+    table = in_order(tables, [first, second])
+    assert table.schema.equals(RECORD_SCHEMA)
+    places = list(zip(table["index"].to_pylist(), table["condition"].to_pylist(), strict=True))
+    assert places == [(1, "clean"), (1, "b@1/255"), (2, "clean"), (2, "b@1/255")]
+    assert table["condition"].chunk(0).dictionary.to_pylist() == ["clean", "b@1/255"]
+    assert in_order([], [first]).num_rows == 0
+
+
+def test_a_value_that_one_half_of_a_batch_has_stays_with_it() -> None:
+    with_gradient = fields(0) | {"gradient": np.array([2.5])}
+    table = rows(joined([with_gradient, fields(1)]), clean())
+    assert table["gradient"].to_pylist() == [2.5, None]
+    assert table["image"].to_pylist() == ["image0.png", "image1.png"]
+    assert joined([]) == {}
+
+
+def test_names_are_recorded_to_their_last_character() -> None:
+    table = rows(fields(0, label="odd \x00"), clean())
+    assert table["label"].to_pylist() == ["odd \x00"]

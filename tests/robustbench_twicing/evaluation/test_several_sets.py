@@ -18,7 +18,7 @@ from robustbench_twicing.evaluation.progress import Step
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task, with_clean_subsets
 from tests.palette import palette, subset_folders, wnid_folders, write
-from tests.tiny import quick_conditions, text
+from tests.tiny import convnet, noise, quick_conditions, text
 
 A = subset_indices("imagenet-a")
 
@@ -59,6 +59,13 @@ def test_two_data_sets_of_one_name_are_refused(folders: Path, tmp_path: Path) ->
     data = [open_dataset(folders / "clean"), open_dataset(other)]
     with pytest.raises(UserError, match="2 data sets are called clean"):
         run_all(data, tmp_path / "run")
+
+
+def test_a_condition_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    tasks = [make_task(noise(2), [clean(), clean()])]
+    with pytest.raises(UserError, match="condition pixel:clean is given 2 times for tiny"):
+        evaluate_models({"m": convnet()}, tasks, out=tmp_path / "run", options=Options())
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.slow

@@ -54,7 +54,6 @@ def test_a_name_that_nobody_knows_is_explained() -> None:
         run("deit_tny_patch16_224")
 
 
-@pytest.mark.slow
 def test_listing_builds_nothing() -> None:
     code = (
         "import sys; from robustbench_twicing.models.table import list_models;"
