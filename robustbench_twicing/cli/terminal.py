@@ -14,7 +14,10 @@ from ..files.printable import printable_lines
 
 
 class Console(RichConsole):
-    """A console that prints what cannot be printed as escapes."""
+    """A console that prints what cannot be printed as escapes, and every name as it is."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"emoji": False, **options})  # else model.py:two: becomes a picture
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

@@ -35,6 +35,12 @@ def test_the_console_steers_nothing(name: str) -> None:
     assert all(each.isprintable() or each == "\n" for each in left)
 
 
+def test_a_name_between_colons_is_no_emoji() -> None:
+    console = Console(file=io.StringIO(), width=60)
+    console.print("model.py:two: on clean", markup=False)
+    assert printed(console) == "model.py:two: on clean\n"
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_inspect_shows_hostile_keys(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
