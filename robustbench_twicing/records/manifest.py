@@ -179,3 +179,17 @@ def _short(value: Any) -> str:
         return f"{len(value)} entries"
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def other_settings(path: Path, difference: Difference) -> str:
+    """Why a folder cannot be gone on with, and what to type instead."""
+    if difference.path.endswith(".details.kernels"):  # the default depends on the processor
+        made, asked = difference.old.strip("'"), difference.new.strip("'")
+        return (
+            f"{path} was made with --kernels {made}, {asked} is asked for; "
+            f"give --kernels {made}, or use another --out"
+        )
+    return (
+        f"{path} was made with other settings ({difference.path}: {difference.old} "
+        f"there, {difference.new} asked for); use another --out"
+    )

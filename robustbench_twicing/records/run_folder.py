@@ -24,6 +24,7 @@ from .manifest import (
     Manifest,
     comparable,
     first_difference,
+    other_settings,
     read_settings,
 )
 from .parts import META, META_HASH, DamagedPartError, Parts, Records, digest, read_part
@@ -90,10 +91,7 @@ class RunFolder:
             found = cls.open(path)
             difference = first_difference(comparable(found.manifest.as_dict()), asked)
             if difference:
-                raise UserError(
-                    f"{path} was made with other settings ({difference.path}: {difference.old} "
-                    f"there, {difference.new} asked for); use another --out"
-                )
+                raise UserError(other_settings(path, difference))
             return found
         if foreign:
             raise UserError(f"{path} exists and is not a run folder; use another --out")
