@@ -1,7 +1,5 @@
 """Reports: from the records of runs to tables that a reader can check."""
 
-import sys
-
 from robustbench_twicing.errors import MovedModules
 
 from .console import print_results
@@ -36,8 +34,7 @@ _MOVED = {
     "sweeps": "metrics.sweeps",
 }
 """Modules of version 0.1 that code outside may have imported, and where they are now."""
-_moved = MovedModules({f"{__name__}.{old}": f"{__name__}.{new}" for old, new in _MOVED.items()})
-sys.meta_path.append(_moved)
+_moved = MovedModules(__name__, _MOVED)
 
 
 def __getattr__(name: str) -> object:

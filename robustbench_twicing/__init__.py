@@ -3,7 +3,6 @@
 The names below are loaded on first use, so that ``--help`` needs no torch.
 """
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +39,7 @@ _MOVED = {
     "zoo": "checkpoints.bundled",
 }
 """Modules of version 0.1 that code outside may have imported, and where they are now."""
-_moved = MovedModules({f"{__name__}.{old}": f"{__name__}.{new}" for old, new in _MOVED.items()})
-sys.meta_path.append(_moved)
+_moved = MovedModules(__name__, _MOVED)
 
 
 def __getattr__(name: str) -> Any:

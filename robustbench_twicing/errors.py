@@ -1,5 +1,6 @@
 """The two kinds of failure that are not bugs, and what is said of modules that have moved."""
 
+import sys
 from collections.abc import Mapping
 from importlib.abc import MetaPathFinder
 
@@ -37,11 +38,13 @@ class MovedModules(MetaPathFinder):
     """Answers the import of a module that has moved in one line that names its new place.
 
     Args:
-        places: old full name to new.
+        package: that asks for it; from then on its old names are answered.
+        moved: old name to new, both below the package.
     """
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self.places = places
+    def __init__(self, package: str, moved: Mapping[str, str]) -> None:
+        self.places = {f"{package}.{old}": f"{package}.{new}" for old, new in moved.items()}
+        sys.meta_path.append(self)
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> None:
         """No module; asked only after everything that could find one.
