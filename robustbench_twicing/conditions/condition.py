@@ -42,6 +42,28 @@ class Sweep(Protocol):
 
 
 @dataclass(frozen=True)
+class About:
+    """What reports need to know of a condition; recorded beside it, and never part of its identity.
+
+    Attributes:
+        title: the attack as papers write it; ``{steps}`` stands for its constant: ``PGD-{steps}``.
+            Empty: its name.
+        one_step: it takes one step of the whole budget.
+        gradient_free: it finds what gradients do not show, wholly or in one of its parts.
+        control: random changes, which every attack must beat.
+        paper_budget: its budget in table 1 of the Twicing paper, in normalised units; else empty.
+        group: of a corruption: ``noise``, ``blur``, ``weather`` and ``digital`` count in mCE.
+    """
+
+    title: str = ""
+    one_step: bool = False
+    gradient_free: bool = False
+    control: bool = False
+    paper_budget: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True)
 class Condition:
     """One thing done to the images.
 
@@ -66,6 +88,7 @@ class Condition:
             scored, and whose images alone count. None for all other conditions.
         images: where the images come from that take the place of the clean ones. They are scored
             as they are: such a condition has no budget and no attack.
+        about: see `About`.
     """
 
     id: str
@@ -82,6 +105,7 @@ class Condition:
     flags: tuple[str, ...] = ()
     over: ClassList | None = None
     images: ImageSource | None = None
+    about: About = About()
 
     @property
     def units(self) -> float:
