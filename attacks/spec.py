@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from robustbench_twicing.conditions.condition import Condition, Sweep, condition_id
+from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.errors import UserError
 
@@ -33,6 +34,7 @@ class AttackSpec:
         contradiction: what is wrong with settings that are possible one by one; else empty.
         protocols: the protocols it can follow.
         notes: sentences a reader of its numbers must know.
+        about: see `About`.
     """
 
     name: str
@@ -48,6 +50,7 @@ class AttackSpec:
     contradiction: Callable[[Settings], str] = lambda settings: ""
     protocols: tuple[str, ...] = ("pixel", "paper")
     notes: tuple[str, ...] = ()
+    about: About = field(default_factory=About)
 
     def condition(
         self, eps: Fraction, protocol: str = "pixel", overrides: Settings | None = None
@@ -87,4 +90,5 @@ class AttackSpec:
             white_box=self.white_box,
             passes=None if passes is None else (passes[0] + SCORING_PASSES, passes[1]),
             notes=self.notes,
+            about=self.about,
         )

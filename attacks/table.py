@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 from typing import get_args
 
+from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.registry import Registry
 
 from .fgsm import fgsm_sweep
@@ -23,6 +24,7 @@ ATTACKS["fgsm"] = AttackSpec(
     source="https://arxiv.org/abs/1412.6572",
     passes=lambda settings: (0, 1),
     white_box=True,
+    about=About("FGSM", one_step=True, paper_budget="4/255"),
 )
 ATTACKS["pgd"] = AttackSpec(
     "pgd",
@@ -35,6 +37,7 @@ ATTACKS["pgd"] = AttackSpec(
     ),
     white_box=True,
     settings={"steps": PGD_STEPS, "rel_step": REL_STEP, "random_start": True, "restarts": 1},
+    about=About("PGD-{steps}", iterated=True, paper_budget="4/255"),
     contradiction=lambda settings: (
         "restarts without a random start are all the same run; leave one of the two out"
         if settings["restarts"] > 1 and not settings["random_start"]
@@ -49,6 +52,7 @@ ATTACKS["pgd-any"] = AttackSpec(
     passes=lambda settings: (settings["steps"], settings["steps"]),
     white_box=True,
     settings={"steps": PGD_STEPS, "rel_step": REL_STEP},
+    about=About(iterated=True),
     notes=(
         "pgd-any stops at the first iterate that fools the model: its accuracy is of images that "
         "are right at every iterate, a lower number than pgd's last iterate.",
@@ -69,10 +73,12 @@ ATTACKS["spsa"] = SPSA = AttackSpec(
     },
     choices={"estimate_at": get_args(EstimateAt)},
     under={"paper": {"estimate_at": "twice-the-image"}},
+    about=About("SPSA", gradient_free=True, paper_budget="1/255"),
 )
 ATTACKS["spsa-any"] = replace(
     SPSA,
     name="spsa-any",
+    about=About(gradient_free=True),
     sweep=partial(spsa_sweep, early_exit=True),
     passes=lambda settings: ((2 * settings["samples"] + 1) * settings["steps"], 0),
     notes=(
@@ -86,4 +92,5 @@ ATTACKS["noise"] = AttackSpec(
     knowledge="none, random signs",
     source="a control, not an attack",
     passes=lambda settings: (0, 0),
+    about=About(control=True),
 )

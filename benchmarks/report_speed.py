@@ -23,11 +23,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import ATTACKS
 from benchmarks.table import Table, show
+from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.conditions.budgets import parse_budgets
 from robustbench_twicing.conditions.condition import Condition, clean
-from robustbench_twicing.evaluation.manifest import describe_condition
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.records.cost import Cost
-from robustbench_twicing.records.manifest import Evaluation, Manifest
+from robustbench_twicing.records.manifest import DatasetRecord, Evaluation, Manifest
 from robustbench_twicing.records.run_folder import Part, RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
@@ -52,26 +53,13 @@ def conditions() -> list[Condition]:
 
 def make_run(path: Path, label: str, n_images: int, seed: int) -> None:
     """One label under all conditions."""
-    record = {
-        **{"model": label, "family": "deit", "checkpoint": "x.pth", "checkpoint_sha256": label},
-        **{"weights": "plain", "weights_sha256": label, "notes": [], "flags": [], "details": {}},
-    }
-    data = {
-        **{"name": "val", "source": "files", "n_images": n_images, "fingerprint": "x"},
-        **{"labelling": "", "num_classes": 1000, "notes": [], "flags": [], "skipped": []},
-    }
-    preprocessing = {
-        "crop": 224,
-        "resize": 256,
-        "interpolation": "bicubic",
-        "mean": [0] * 3,
-        "std": [1] * 3,
-    }
+    record = ModelRecord(label, "deit", "x.pth", label, "plain", label)
+    data = DatasetRecord("val", "files", n_images, "x", "", 1000)
+    preprocessing = Preprocessing(224, 256, mean=(0.0,) * 3, std=(1.0,) * 3)
     names = conditions()
     counts = {each.key: n_images for each in names}
     evaluation = Evaluation(label, record, preprocessing, data, counts)
-    described = tuple(describe_condition(each) for each in names)
-    folder = RunFolder.create_or_continue(path, Manifest((evaluation,), described, 0, BATCH))
+    folder = RunFolder.create_or_continue(path, Manifest((evaluation,), tuple(names), 0, BATCH))
     generator = np.random.default_rng(seed)
     for part in folder.missing(evaluation):
         images = range(part * BATCH, min((part + 1) * BATCH, n_images))

@@ -65,23 +65,23 @@ def differences(entry: Entry, number: Published, n_images: int) -> Iterator[str]
         n_images: that were scored.
     """
     record, condition = entry.evaluation.record, entry.condition
-    expected = IMAGES.get(condition["id"], IMAGENET)
+    expected = IMAGES.get(condition.id, IMAGENET)
     if n_images != expected:
         yield f"{n_images:,} images rather than {expected:,}"
-    if number.protocol and condition["protocol"] != number.protocol:
-        yield f"protocol {condition['protocol']} rather than {number.protocol}"
-    for name in condition["changed"]:
-        yield f"{name} is {condition['settings'][name]}, not the protocol's"
+    if number.protocol and condition.protocol != number.protocol:
+        yield f"protocol {condition.protocol} rather than {number.protocol}"
+    for name in condition.changed:
+        yield f"{name} is {condition.settings[name]}, not the protocol's"
     for flag, words in (
         ("random-weights", "the weights are random"),
         ("arch-override", "the file names another architecture"),
     ):
-        if flag in record["flags"]:
+        if flag in record.flags:
             yield words
-    source = (condition.get("images") or {}).get("source", OFFICIAL)
-    if condition["attack"] == ATTACK and source != OFFICIAL:
+    source = OFFICIAL if condition.images is None else condition.images.describe()["source"]
+    if condition.attack == ATTACK and source != OFFICIAL:
         yield f"corrupted images are {source} rather than the official files"
-    if str(record["model"]).startswith("fan"):
+    if record.model.startswith("fan"):
         yield "the paper does not say which FAN it used"
 
 

@@ -1,37 +1,26 @@
 """The least that a manifest says, whole enough to be read back."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
-from robustbench_twicing.conditions.condition import clean
-from robustbench_twicing.evaluation.manifest import describe_condition
-from robustbench_twicing.records.manifest import Evaluation
-
-RECORD: Mapping[str, Any] = {
-    **dict.fromkeys(("model", "family", "checkpoint", "checkpoint_sha256"), "m"),
-    **dict.fromkeys(("weights", "weights_sha256"), "m"),
-    **{"notes": [], "flags": [], "details": {}},
-}
-PREPROCESSING: Mapping[str, Any] = {
-    **{"crop": 8, "resize": 8, "interpolation": "bicubic"},
-    **dict.fromkeys(("mean", "std"), [0.5] * 3),
-}
-DATA: Mapping[str, Any] = {
-    **dict.fromkeys(("source", "fingerprint", "labelling"), "made up"),
-    **{"num_classes": 5, "notes": [], "flags": [], "skipped": []},
-}
+from robustbench_twicing.classifiers.classifier import ModelRecord
+from robustbench_twicing.conditions.condition import Condition, clean
+from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.records.manifest import DatasetRecord, Evaluation
 
 
 def plain_evaluation(
     label: str, images: int, conditions: dict[str, int], *, data: str = "data"
 ) -> Evaluation:
     """One model on so many images."""
-    about = {"name": data, "n_images": images, **DATA}
-    return Evaluation(label, dict(RECORD), dict(PREPROCESSING), about, conditions)
+    return Evaluation(
+        label,
+        ModelRecord("m"),
+        Preprocessing(crop=8, resize=8),
+        DatasetRecord(data, "made up", images, "made up", "made up", 5),
+        conditions,
+    )
 
 
-def plain_condition(name: str) -> dict[str, Any]:
+def plain_condition(name: str) -> Condition:
     """An unattacked condition of that id."""
-    values: dict[str, Any] = describe_condition(replace(clean(), id=name))
-    return values
+    return replace(clean(), id=name)

@@ -12,7 +12,7 @@ from robustbench_twicing.data.fashion_mnist import idx
 from robustbench_twicing.data.folders import class_list, scanning
 from robustbench_twicing.files import arrays, printable, regular
 from robustbench_twicing.files import text as texts
-from robustbench_twicing.records import parts, schema
+from robustbench_twicing.records import manifest, parts
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ LIMITS = {
     f"a suite | {suites.LARGEST_FILE // 1000} kB": "LARGEST_FILE",
     f"other text and JSON | {texts.LARGEST_TEXT // MIB} MiB": "LARGEST_TEXT",
     "below a million" if class_list.MOST_CLASSES == 10**6 else "?": "MOST_CLASSES",
-    "a million parts" if schema.MOST_PARTS == 10**6 else "?": "MOST_PARTS",
+    "a million parts" if manifest.MOST_PARTS == 10**6 else "?": "MOST_PARTS",
     f"{parts.MOST_ROWS // 10**6} million records": "MOST_ROWS",
     f"and {parts.LARGEST_PART // GIB} GiB, unpacked": "LARGEST_PART",
     f"{printable.LONGEST:,} characters": "LONGEST",

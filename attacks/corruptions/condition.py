@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from robustbench_twicing.conditions.condition import Condition
+from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.data.image_maker import ImageSource
 from robustbench_twicing.data.imagenet_c import PREFIX, SIDE, Cell
@@ -10,6 +11,7 @@ from robustbench_twicing.errors import UserError
 
 from .generated import GeneratedImages
 from .official import open_official
+from .table import CORRUPTIONS
 
 NOTES = {
     "official": (
@@ -67,5 +69,6 @@ def corruption_condition(
         threat=PROTOCOLS[protocol].threat,
         images=images,
         notes=NOTES[about["source"]],
+        about=About(group=CORRUPTIONS[corruption].category),
         flags=() if about["side"] == SIDE else (f"not-imagenet-c-{about['side']}px",),
     )

@@ -1,29 +1,28 @@
 """Records as columns: which entry each is of, and all of them as one DataFrame."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records.manifest import condition_key
 
 CATEGORIES = ["image", "pixels_sha256", "message"]
 
 
 def condition_codes(
-    table: pa.Table, conditions: Sequence[Mapping[str, Any]], path: Path
+    table: pa.Table, conditions: Sequence[Condition], path: Path
 ) -> NDArray[np.int64]:
     """Of every record, the position of its condition.
 
     Raises:
         UserError: a condition that is not among them.
     """
-    known = {condition_key(condition): code for code, condition in enumerate(conditions)}
+    known = {condition.key: code for code, condition in enumerate(conditions)}
     names = [
         table[name].unify_dictionaries().combine_chunks().to_pandas()
         for name in ("protocol", "condition")

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.cost import Cost
-from robustbench_twicing.records.manifest import Evaluation, condition_key
+from robustbench_twicing.records.identity import images_identity, run_identity
+from robustbench_twicing.records.manifest import Evaluation
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
 from .frames import condition_codes, records_frame
-from .identity import check_one_label, check_same, data_identity, run_identity
+from .identity import check_one_label, check_same
 from .runs import Entry, Key, Runs
 from .sessions import Session, mixtures, read_sessions
 from .shards import read_shards
@@ -34,7 +35,7 @@ def merge(folders: Sequence[RunFolder]) -> Runs:
     _check_paths(folders)
     groups: dict[str, list[RunFolder]] = {}
     for folder in folders:
-        groups.setdefault(run_identity(folder.manifest), []).append(folder)
+        groups.setdefault(json.dumps(run_identity(folder.manifest)), []).append(folder)
     merged = _Merging()
     for shards in groups.values():
         flags = merged.add_sessions(shards)
@@ -83,9 +84,9 @@ class _Merging:
         paths = tuple(folder.path for folder in shards)
         wanted = np.full(len(conditions), -1)
         for code, condition in enumerate(conditions):
-            cost = found.costs.get(condition_key(condition), Cost())
+            cost = found.costs.get(condition.key, Cost())
             manifest = shards[0].manifest
-            name = evaluation.dataset["name"]
+            name = evaluation.dataset.name
             own = (*found.flags, *flags)
             entry = Entry(evaluation, name, condition, manifest, cost, own, paths)
             earlier = self.entries.get(entry.key)
@@ -145,13 +146,14 @@ def named_apart(entries: Sequence[Entry]) -> list[Entry]:
     kinds: dict[str, dict[str, str]] = {}
     for entry in entries:
         dataset = entry.evaluation.dataset
-        identity = json.dumps(data_identity(entry.evaluation), sort_keys=True)
-        kinds.setdefault(dataset["name"], {})[identity] = f"#{dataset['fingerprint'][:8]}"
+        identity = json.dumps(images_identity(dataset), sort_keys=True)
+        kinds.setdefault(dataset.name, {})[identity] = f"#{dataset.fingerprint[:8]}"
     apart = []
     for entry in entries:
-        name = entry.evaluation.dataset["name"]
+        dataset = entry.evaluation.dataset
+        name = dataset.name
         if len(kinds[name]) > 1:
-            identity = json.dumps(data_identity(entry.evaluation), sort_keys=True)
+            identity = json.dumps(images_identity(dataset), sort_keys=True)
             if list(kinds[name].values()).count(kinds[name][identity]) > 1:
                 raise UserError(
                     f"two data sets of the same images are called {name}, and differ in source or "

@@ -17,17 +17,16 @@ Where two labels have different images under one data set name, the names are to
 and eight digits of the images' fingerprint.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.records.cost import Cost
-from robustbench_twicing.records.manifest import Evaluation, Manifest, condition_key
+from robustbench_twicing.records.manifest import Evaluation, Manifest
 
 Key = tuple[str, str, str, str]
 
@@ -40,7 +39,7 @@ class Entry:
         evaluation: the model and the data set, as in the manifest.
         dataset: name of the data set; with ``#`` and eight digits of its fingerprint where another
             set of images has the same name.
-        condition: id, attack, eps, protocol, threat model, constants, as in the manifest.
+        condition: as in the manifest.
         manifest: of the run: seed, device, precision.
         cost: summed over parts and folders.
         flags: what happened on the way (``batch-halved``, ``mixed-versions``).
@@ -49,7 +48,7 @@ class Entry:
 
     evaluation: Evaluation
     dataset: str
-    condition: Mapping[str, Any]
+    condition: Condition
     manifest: Manifest
     cost: Cost
     flags: tuple[str, ...]
@@ -58,13 +57,12 @@ class Entry:
     @property
     def key(self) -> Key:
         """Label, data set, protocol and condition."""
-        protocol, condition = self.condition["protocol"], self.condition["id"]
-        return self.evaluation.label, self.dataset, protocol, condition
+        return self.evaluation.label, self.dataset, self.condition.protocol, self.condition.id
 
     @property
     def n_expected(self) -> int:
         """Images that the condition is about; with fewer records the entry is incomplete."""
-        return self.evaluation.conditions[condition_key(self.condition)]
+        return self.evaluation.conditions[self.condition.key]
 
 
 @dataclass(frozen=True)

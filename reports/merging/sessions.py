@@ -1,6 +1,6 @@
 """The processes that worked on runs: machines and versions, and where they were not the same."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from robustbench_twicing.files.text import read_json
 
 VERSIONS, MACHINES = "mixed-versions", "mixed-machines"
 """Flags of the numbers of a run on which unlike processes worked."""
+NOTED_LATER = ("kernels", "batch size")
 COMMIT = 10
 """Digits of a commit that are shown."""
 MOST_VALUES = 4
@@ -33,6 +34,8 @@ class Session(BaseModel, extra="allow"):
     versions: dict[str, str | None] = {}
     device: str = ""
     cpu_capability: str = ""
+    kernels: str = ""
+    batch_size: int | None = None
     threads: int | None = None
     command: list[str] = []
 
@@ -45,7 +48,9 @@ class Session(BaseModel, extra="allow"):
     def facts(self, kind: str) -> dict[str, str | None]:
         """What must be equal for numbers of two processes to be computed alike."""
         if kind == MACHINES:
-            return {"device": self.device, "CPU capability": self.cpu_capability}
+            computing = {"kernels": self.kernels, "batch size": self.batch_size}
+            noted = {name: str(value) for name, value in computing.items() if value}
+            return {"device": self.device, "CPU capability": self.cpu_capability, **noted}
         own = {"robustbench_twicing": self.robustbench_twicing, "commit": self.commit(COMMIT)}
         return {**own, "Python": self.python, **self.versions}
 
@@ -74,16 +79,22 @@ def read_sessions(folder: Path) -> list[Session]:
 def mixtures(sessions: Sequence[Session]) -> Iterator[Mixture]:
     """In which facts these processes differ; nothing where all were alike."""
     for kind in (VERSIONS, MACHINES):
-        each = [session.facts(kind) for session in sessions]
-        names = dict.fromkeys(name for facts in each for name in facts)
-        values = {name: list(dict.fromkeys(facts.get(name) for facts in each)) for name in names}
+        facts = [session.facts(kind) for session in sessions]
+        names = dict.fromkeys(name for session_facts in facts for name in session_facts)
+        values = {name: _values(name, facts) for name in names}
         words = [
-            f"{name} {_listed([str(value or 'none') for value in found])}"
-            for name, found in values.items()
-            if len(found) > 1
+            f"{name} {_listed([str(value or 'none') for value in different])}"
+            for name, different in values.items()
+            if len(different) > 1
         ]
         if words:
             yield Mixture(kind, ", ".join(words))
+
+
+def _values(name: str, facts: Sequence[Mapping[str, str | None]]) -> list[str | None]:
+    """The different values of a fact; early versions did not note all of them."""
+    values = dict.fromkeys(session_facts.get(name) for session_facts in facts)
+    return [value for value in values if value is not None or name not in NOTED_LATER]
 
 
 def _listed(values: Sequence[str]) -> str:

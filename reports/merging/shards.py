@@ -31,9 +31,9 @@ def read_shards(folders: Sequence[RunFolder], evaluation: Evaluation) -> Parts:
 
 def _own(folder: RunFolder, evaluation: Evaluation) -> Evaluation:
     """The evaluation as this folder's manifest has it: paths may differ between machines."""
-    wanted = evaluation.label, evaluation.dataset["name"]
+    wanted = evaluation.label, evaluation.dataset.name
     return next(
-        each for each in folder.manifest.evaluations if (each.label, each.dataset["name"]) == wanted
+        each for each in folder.manifest.evaluations if (each.label, each.dataset.name) == wanted
     )
 
 
@@ -45,8 +45,8 @@ def _check_once(folders: Sequence[RunFolder], own: Sequence[Evaluation]) -> None
         missing = set(folder.missing(evaluation))
         for part in set(range(folder.part_count(evaluation))) - missing:
             if part in first:
-                size = folder.manifest.batch_size
-                last = min((part + 1) * size, int(evaluation.dataset["n_images"]))
+                size = folder.manifest.part_size
+                last = min((part + 1) * size, evaluation.dataset.n_images)
                 raise UserError(
                     f"{evaluation.label}: images {part * size + 1} to {last} are in {first[part]} "
                     f"and in {folder.path}, shards of one run, and would be counted twice; give "

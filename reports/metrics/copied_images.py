@@ -21,19 +21,19 @@ def copied_images(scored: Mapping[int, Scored]) -> dict[int, str]:
     """
     by_content: dict[bytes, list[int]] = {}
     for position, one in scored.items():
-        if (_is_from_files(one) or one.condition["attack"] == CLEAN) and len(one.rows):
+        if (_is_from_files(one) or one.condition.attack == CLEAN) and len(one.rows):
             by_content.setdefault(_content(one), []).append(position)
     flags = {}
     for positions in by_content.values():
         for position in positions:
             others = [each for each in positions if each != position]
             if others and _is_from_files(scored[position]):
-                flags[position] = f"same-images-as-{scored[others[0]].condition['id']}"
+                flags[position] = f"same-images-as-{scored[others[0]].condition.id}"
     return flags
 
 
 def _is_from_files(one: Scored) -> bool:
-    return "files" in (one.condition.get("images") or {})
+    return one.condition.images is not None and "files" in one.condition.images.describe()
 
 
 def _content(one: Scored) -> bytes:

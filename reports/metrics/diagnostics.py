@@ -1,10 +1,12 @@
 """Signs that an attack was weak or a number misleads, from the records of one evaluation."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
+
+from robustbench_twicing.conditions.condition import Condition
 
 LARGE_BUDGET = Fraction(64, 255)
 """In pixels; a gradient attack that leaves a model standing here has not worked."""
@@ -21,15 +23,15 @@ SATURATED_LOSS = 1e-7
 
 
 class Scored(NamedTuple):
-    """A condition that was scored: its description in the manifest, and its rows."""
+    """A condition that was scored, and its rows."""
 
-    condition: Mapping[str, Any]
+    condition: Condition
     rows: pd.DataFrame
 
     @property
     def eps(self) -> Fraction:
         """Declared budget, in the protocol's own space."""
-        return Fraction(self.condition["eps"])
+        return self.condition.eps
 
     @property
     def right(self) -> int:
@@ -38,11 +40,11 @@ class Scored(NamedTuple):
 
     def is_white_box(self) -> bool:
         """Whether the attack follows gradients."""
-        return bool(self.condition["white_box"])
+        return self.condition.white_box
 
     def is_at_least(self, budget: Fraction) -> bool:
         """Whether the budget is one in pixels, and no smaller."""
-        return self.eps >= budget and self.condition["threat"]["space"] == "pixel"
+        return self.eps >= budget and self.condition.threat.space == "pixel"
 
 
 def diagnose(one: Scored, others: Sequence[Scored]) -> list[str]:
@@ -91,7 +93,7 @@ def _not_used(one: Scored) -> Iterator[str]:
     """
     left = one.rows.loc[one.rows["rank"] == 0, "linf"]
     reach = min(float(one.eps), 0.5) if one.is_at_least(Fraction(0)) else 0.0
-    if one.condition["attack"] != "noise" and 0 < left.max() < USED * reach:
+    if not one.condition.about.control and 0 < left.max() < USED * reach:
         yield f"budget-not-used-{_percent(left.max() / reach)}"
 
 
@@ -111,28 +113,28 @@ def _not_monotone(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
     smaller = [
         other.right
         for other in others
-        if other.condition["attack"] == one.condition["attack"] and other.eps < one.eps
+        if other.condition.attack == one.condition.attack and other.eps < one.eps
     ]
     if smaller and one.right - min(smaller) > max(1, ROUNDING_SHARE * len(one.rows)):
         yield "not-monotone"
 
 
 def _weaker_than_fgsm(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
-    if one.condition["attack"] in ("pgd", "pgd-any") and _beaten(
-        one, others, lambda attack: attack == "fgsm"
-    ):
+    if one.condition.about.iterated and _beaten(one, others, lambda by: by.about.one_step):
         yield "fgsm-beats-pgd"
 
 
 def _weaker_than_black_box(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
-    if one.is_white_box() and _beaten(one, others, lambda attack: attack in ("spsa", "spsa-any")):
+    if one.is_white_box() and _beaten(
+        one, others, lambda by: by.about.gradient_free and not by.white_box
+    ):
         yield "black-box-beats-white-box"
 
 
 def _weaker_than_noise(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
-    attack = one.condition["attack"]
-    noise = [each for each in _at(one.eps, others) if each.condition["attack"] == "noise"]
-    if attack != "noise" and one.right and any(each.right <= one.right for each in noise):
+    noise = [other for other in _at(one.eps, others) if other.condition.about.control]
+    is_noise = one.condition.about.control
+    if not is_noise and one.right and any(other.right <= one.right for other in noise):
         yield "noise-as-strong"
 
 
@@ -157,8 +159,8 @@ def _at(eps: Fraction, others: Sequence[Scored]) -> list[Scored]:
     return [other for other in others if other.eps == eps]
 
 
-def _beaten(one: Scored, others: Sequence[Scored], by: Callable[[str], bool]) -> bool:
-    rivals = [other for other in _at(one.eps, others) if by(other.condition["attack"])]
+def _beaten(one: Scored, others: Sequence[Scored], by: Callable[[Condition], bool]) -> bool:
+    rivals = [other for other in _at(one.eps, others) if by(other.condition)]
     return any(one.right - rival.right >= ROUNDING_SHARE * len(one.rows) for rival in rivals)
 
 

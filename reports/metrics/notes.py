@@ -27,13 +27,13 @@ def notes(runs: Runs, table: pd.DataFrame) -> list[str]:
         for name in table["protocol"].unique()
         if name != "pixel" or table["protocol"].nunique() > 1
     ]
-    found += [note for entry in entries for note in entry.condition["notes"]]
+    found += [note for entry in entries for note in entry.condition.notes]
     found += [f"{flag}: {explain_flag(flag)}" for flag in sorted(common_flags(table))]
     found += _marked(table)
     for entry in entries:
         label, dataset = entry.evaluation.label, entry.evaluation.dataset
-        found += [f"{label}: {note}" for note in entry.evaluation.record["notes"]]
-        found += [f"{entry.dataset}: {note}" for note in dataset["notes"]]
+        found += [f"{label}: {note}" for note in entry.evaluation.record.notes]
+        found += [f"{entry.dataset}: {note}" for note in dataset.notes]
         left_out = ", ".join(entry.manifest.left_out)
         found += [f"left out of the suite by --without: {left_out}"] if left_out else []
     return list(dict.fromkeys([*found, *_not_scored(runs, table), *runs.notes]))

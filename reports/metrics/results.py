@@ -1,14 +1,13 @@
 """results.csv: one row per label, data set, protocol and condition, from per-image records."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from robustbench_twicing.conditions.condition import CLEAN, READOUT
+from robustbench_twicing.conditions.condition import READOUT, Condition
 from robustbench_twicing.data.imagenet import NUM_CLASSES
 from robustbench_twicing.data.imagenet_c import OFFICIAL, PREFIX, SIDE
 from robustbench_twicing.records.cost import Cost
@@ -93,37 +92,41 @@ def save_results(table: pd.DataFrame, folder: Path) -> Path:
 
 def _about(entry: Entry) -> dict[str, Any]:
     record, condition = entry.evaluation.record, entry.condition
-    shown = condition.get("images") or entry.evaluation.dataset
     return {
         "label": entry.evaluation.label,
-        "model": record["model"],
-        "checkpoint": record["checkpoint"],
-        "checkpoint_sha256": record["checkpoint_sha256"],
-        "weights": record["weights"],
+        "model": record.model,
+        "checkpoint": record.checkpoint,
+        "checkpoint_sha256": record.checkpoint_sha256,
+        "weights": record.weights,
         "dataset": entry.dataset,
-        "source": shown["source"],
-        "protocol": condition["protocol"],
-        "condition": condition["id"],
-        "attack": condition["attack"],
+        "source": _source(entry),
+        "protocol": condition.protocol,
+        "condition": condition.id,
+        "attack": condition.attack,
         "seed": entry.manifest.seed,
-        **_budget(condition, entry.evaluation.preprocessing["std"]),
+        **_budget(condition, entry.evaluation.preprocessing.std),
     }
 
 
-def _budget(condition: Mapping[str, Any], std: list[float]) -> dict[str, Any]:
-    """Budget and step size in 255ths; the number of steps. FGSM is one step of the whole budget."""
-    if condition.get("images") is not None:
+def _source(entry: Entry) -> str:
+    """Where the images that are shown come from."""
+    images = entry.condition.images
+    return entry.evaluation.dataset.source if images is None else str(images.describe()["source"])
+
+
+def _budget(condition: Condition, std: Sequence[float]) -> dict[str, Any]:
+    """Budget and step size in 255ths; the number of steps. One step is of the whole budget."""
+    if condition.images is not None:
         return dict.fromkeys(("eps_255", "eps_pixel_255_max", "steps", "step_size_255"))
-    eps = Fraction(condition["eps"])
-    scale = max(std) if condition["threat"]["space"] == "normalized" else 1.0
-    settings = condition["settings"]
-    steps = settings.get("steps", 1 if condition["attack"] == "fgsm" else None)
-    rel_step = settings.get("rel_step", 1 if condition["attack"] == "fgsm" else None)
+    scale = max(std) if condition.threat.space == "normalized" else 1.0
+    eps_255 = float(condition.eps * 255)
+    default = 1 if condition.about.one_step else None
+    rel_step: Any = condition.settings.get("rel_step", default)
     return {
-        "eps_255": float(eps * 255),
-        "eps_pixel_255_max": float(eps * 255) * scale,
-        "steps": steps,
-        "step_size_255": None if rel_step is None else float(eps * 255) * rel_step,
+        "eps_255": eps_255,
+        "eps_pixel_255_max": eps_255 * scale,
+        "steps": condition.settings.get("steps", default),
+        "step_size_255": None if rel_step is None else eps_255 * rel_step,
     }
 
 
@@ -202,46 +205,39 @@ def _cost(cost: Cost) -> dict[str, Any]:
 
 def _flags(entry: Entry) -> list[str]:
     condition, dataset, manifest = entry.condition, entry.evaluation.dataset, entry.manifest
-    flags = [*entry.evaluation.record["flags"], *dataset["flags"], *condition.get("flags", [])]
+    flags = [*entry.evaluation.record.flags, *dataset.flags, *condition.flags]
     flags += [*_about_labels(entry), *_about_corrupted(entry), *entry.flags]
-    if dataset["skipped"]:
+    if dataset.skipped:
         flags.append("files-left-out")
-    flags += [f"{name}={condition['settings'][name]}" for name in condition["changed"]]
-    if is_attacked(condition) and manifest.attack_precision != "fp32":
+    flags += [f"{name}={condition.settings[name]}" for name in condition.changed]
+    if condition.is_attacked and manifest.attack_precision != "fp32":
         flags.append(f"attack-in-{manifest.attack_precision}")
     return flags
 
 
 def _about_labels(entry: Entry) -> Iterator[str]:
     """Over which logits labels of a data set's own are scored; a second look says it itself."""
-    space = entry.evaluation.dataset.get("space")
-    if space is not None and entry.condition["attack"] != READOUT:
-        yield space["convention"]
+    space = entry.evaluation.dataset.space
+    if space is not None and entry.condition.attack != READOUT:
+        yield space.convention
 
 
 def _about_corrupted(entry: Entry) -> Iterator[str]:
     """What keeps corrupted images from being ImageNet-C: other classes, or small ones enlarged."""
-    if entry.condition["attack"] != PREFIX:
+    if entry.condition.attack != PREFIX:
         return
-    images, dataset = (
-        entry.condition.get("images") or {"source": OFFICIAL},
-        entry.evaluation.dataset,
-    )
+    images = {} if entry.condition.images is None else entry.condition.images.describe()
     classes = _classes(entry.evaluation)
     if classes not in (NUM_CLASSES, None):
         yield f"not-imagenet-c-{classes}-classes"
-    own = dataset.get("typical_side")
-    if images["source"] != OFFICIAL and own is not None and own < images.get("side", SIDE):
-        yield f"not-imagenet-c-enlarged-{own}px"
+    side = entry.evaluation.dataset.typical_side
+    enlarged = side is not None and side < images.get("side", SIDE)
+    if images.get("source", OFFICIAL) != OFFICIAL and enlarged:
+        yield f"not-imagenet-c-enlarged-{side}px"
 
 
 def _classes(evaluation: Evaluation) -> int | None:
     """Of a data set, or where its labels do not tell, of the network; None if neither is known."""
-    sizes = evaluation.record["details"].get("sizes") or {}
-    number: int | None = evaluation.dataset["num_classes"] or sizes.get("num_classes")
+    sizes = evaluation.record.details.get("sizes") or {}
+    number: int | None = evaluation.dataset.num_classes or sizes.get("num_classes")
     return number
-
-
-def is_attacked(condition: Mapping[str, Any]) -> bool:
-    """Whether a condition of a manifest has a budget: no clean pass, and no other images."""
-    return condition["attack"] not in (CLEAN, READOUT) and condition.get("images") is None

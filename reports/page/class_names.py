@@ -17,17 +17,17 @@ def class_name(index: int, evaluation: Evaluation) -> str:
         index: as in the records: a position among the logits that are scored.
         evaluation: tells which classes the logits are.
     """
-    space = (evaluation.dataset.get("space") or {}).get("name")
-    chosen: Sequence[int] | None = evaluation.record["details"].get("classes")
-    if space in SUBSETS:
-        chosen = subset_indices(space)
+    space = evaluation.dataset.space
+    chosen: Sequence[int] | None = evaluation.record.details.get("classes")
+    if space is not None and space.name in SUBSETS:
+        chosen = subset_indices(space.name)
     if chosen and not 0 <= index < len(chosen):
         return f"class {index}"
     if chosen:
         index = int(chosen[index])
-    labelling = str(evaluation.dataset["labelling"]).lower()
+    labelling = evaluation.dataset.labelling.lower()
     of_imagenet = any(mark in labelling for mark in MARKS)
-    known = chosen is not None or evaluation.dataset["num_classes"] == NUM_CLASSES
+    known = chosen is not None or evaluation.dataset.num_classes == NUM_CLASSES
     if of_imagenet and known and 0 <= index < NUM_CLASSES:
         return f"{_names()[index]} ({index})"
     return f"class {index}"

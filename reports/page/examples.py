@@ -152,7 +152,7 @@ def spread(values: Sequence[int], most: int) -> list[int]:
 def _files(entry: Entry) -> Files:
     found: dict[int, Path] = {}
     for folder in entry.folders:
-        place = (entry.evaluation.label, entry.evaluation.dataset["name"], *entry.key[2:])
+        place = (entry.evaluation.label, entry.evaluation.dataset.name, *entry.key[2:])
         found |= AdversarialStore(folder / FOLDER).kept(place)
     return found
 

@@ -46,46 +46,51 @@ def _model(entry: Entry) -> dict[str, Any]:
     record = entry.evaluation.record
     return {
         "label": entry.evaluation.label,
-        "model": record["model"],
-        "checkpoint": record["checkpoint"],
-        "checkpoint SHA-256": record["checkpoint_sha256"],
-        "weights": record["weights"],
-        "weights SHA-256": record["weights_sha256"],
-        "parameters": record["details"].get("parameters"),
+        "model": record.model,
+        "checkpoint": record.checkpoint,
+        "checkpoint SHA-256": record.checkpoint_sha256,
+        "weights": record.weights,
+        "weights SHA-256": record.weights_sha256,
+        "parameters": record.details.get("parameters"),
     }
 
 
 def _preprocessing(entry: Entry) -> dict[str, Any]:
     parts = entry.evaluation.preprocessing
-    lists = {name: " ".join(f"{each:g}" for each in parts[name]) for name in ("mean", "std")}
-    sizes = {name: parts[name] for name in ("resize", "crop", "interpolation")}
-    return {"label": entry.evaluation.label, **sizes, **lists}
+    return {
+        "label": entry.evaluation.label,
+        "resize": parts.resize,
+        "crop": parts.crop,
+        "interpolation": parts.interpolation,
+        "mean": " ".join(f"{channel:g}" for channel in parts.mean),
+        "std": " ".join(f"{channel:g}" for channel in parts.std),
+    }
 
 
 def _data(entry: Entry) -> dict[str, Any]:
     dataset = entry.evaluation.dataset
     return {
-        "data set": dataset["name"],
-        "images": dataset["n_images"],
-        "source": dataset["source"],
-        "labels": dataset["labelling"],
-        "classes": dataset["num_classes"],
-        "convention": (dataset.get("space") or {}).get("convention", ""),
-        "fingerprint": dataset["fingerprint"],
-        "left out": len(dataset["skipped"]),
+        "data set": dataset.name,
+        "images": dataset.n_images,
+        "source": dataset.source,
+        "labels": dataset.labelling,
+        "classes": dataset.num_classes,
+        "convention": "" if dataset.space is None else dataset.space.convention,
+        "fingerprint": dataset.fingerprint,
+        "left out": len(dataset.skipped),
     }
 
 
 def _condition(entry: Entry) -> dict[str, Any]:
-    condition, threat = entry.condition, entry.condition["threat"]
-    settings = (f"{name}={value}" for name, value in condition["settings"].items())
+    condition, threat = entry.condition, entry.condition.threat
+    settings = (f"{name}={value}" for name, value in condition.settings.items())
     return {
-        "condition": condition["id"],
-        "protocol": condition["protocol"],
-        "budget": condition["eps"],
-        "space": threat["space"],
-        "clipped": "yes" if threat["clip"] else "no",
-        "away from": f"{threat['label']} label",
+        "condition": condition.id,
+        "protocol": condition.protocol,
+        "budget": str(condition.eps),
+        "space": threat.space,
+        "clipped": "yes" if threat.clip else "no",
+        "away from": f"{threat.label} label",
         "constants": ", ".join(settings),
     }
 
@@ -95,7 +100,7 @@ def _run(entry: Entry) -> dict[str, Any]:
     return {
         "run folder": ", ".join(folder.name for folder in entry.folders),
         "seed": manifest.seed,
-        "batch size": manifest.batch_size,
+        "part size": manifest.part_size,
         "device": manifest.device,
         "attack precision": manifest.attack_precision,
         "schema": manifest.schema,

@@ -5,10 +5,14 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from robustbench_twicing.records.manifest import Difference, first_difference
+from robustbench_twicing.records.identity import (
+    Difference,
+    first_difference,
+    images_identity,
+)
 from robustbench_twicing.records.schema import Status
 
-from ..merging.identity import condition_identity, data_identity
+from ..merging.identity import entry_identity
 from ..merging.runs import Entry, Runs
 from .paired import Rights
 
@@ -77,26 +81,28 @@ def _scored(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _check_conditions(one: Entry, other: Entry) -> None:
-    found = first_difference(condition_identity(one), condition_identity(other))
-    if found:
-        raise Unlike(_differ(found))
+    difference = first_difference(entry_identity(one), entry_identity(other))
+    if difference:
+        raise Unlike(_differ(difference))
 
 
 def _check_data(one: Entry, other: Entry) -> None:
-    found = first_difference(data_identity(one.evaluation), data_identity(other.evaluation))
-    if found:
-        raise Unlike(f"the data sets differ: {_differ(found)}")
+    difference = first_difference(
+        images_identity(one.evaluation.dataset), images_identity(other.evaluation.dataset)
+    )
+    if difference:
+        raise Unlike(f"the data sets differ: {_differ(difference)}")
 
 
-def _differ(found: Difference) -> str:
-    return f"{found.path} is {found.old} for the one and {found.new} for the other"
+def _differ(difference: Difference) -> str:
+    return f"{difference.path} is {difference.old} for the one and {difference.new} for the other"
 
 
 def _check_same_images(one: Entry, other: Entry, matched: Matched) -> None:
     """The same ids must be the same images: labels, and pixels where both crop alike."""
     names = ["target"]
     views = [each.evaluation.preprocessing for each in (one, other)]
-    if all(views[0][name] == views[1][name] for name in IMAGES):
+    if all(getattr(views[0], name) == getattr(views[1], name) for name in IMAGES):
         names.append("pixels_sha256")
     for name in names:
         first, second = (each[name].to_numpy() for each in matched)

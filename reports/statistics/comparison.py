@@ -214,7 +214,7 @@ class _Comparing:
 def _place(entry: Entry) -> Place:
     """Under the data set's own name: other images under it are a reason, not another place."""
     condition = entry.condition
-    return entry.evaluation.dataset["name"], condition["protocol"], condition["id"]
+    return entry.evaluation.dataset.name, condition.protocol, condition.id
 
 
 def _absent(

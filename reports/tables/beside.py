@@ -82,7 +82,7 @@ def _pairs(sheet: Sheet, runs: Runs, table: pd.DataFrame) -> Iterator[Beside]:
             if column in scores and len(corrupted):
                 entry, metric, condition = int(corrupted[0]), scores[column], ATTACK
             elif entry >= 0:
-                condition = str(runs.entries[entry].condition["id"])
+                condition = runs.entries[entry].condition.id
             number = known.get((model, condition, metric))
             if number is not None and sheet.cell(row, position):
                 yield Beside(row, position, entry, number)

@@ -8,9 +8,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records.manifest import first_difference
+from robustbench_twicing.records.identity import first_difference, images_identity
 
-from ..merging.identity import condition_identity, data_identity
+from ..merging.identity import entry_identity
 from ..merging.runs import Entry, Runs
 from ..metrics.notes import notes
 from ..text.file_names import file_name
@@ -116,7 +116,7 @@ def sheet_of(name: str, title: str, cells: Cells, *, place: str | None = None) -
 
 def backbone(entry: Entry) -> str:
     """The group of a model: its backbone, whatever variant of attention it has."""
-    family = str(entry.evaluation.record["family"])
+    family = entry.evaluation.record.family
     variants = ("deit", "neutreno", "featscale", "attnscale", "twicing")
     if family.startswith("fan"):
         return "FAN"
@@ -198,9 +198,9 @@ def check_alike(runs: Runs, name: str, positions: Sequence[int]) -> None:
 
 
 def _treated(entry: Entry) -> dict[str, Any]:
-    condition = condition_identity(entry)
+    condition = entry_identity(entry)
     condition.pop("seed", None)
-    return {"dataset": data_identity(entry.evaluation), **condition}
+    return {"dataset": images_identity(entry.evaluation.dataset), **condition}
 
 
 def _missing(
@@ -233,8 +233,8 @@ def _budgets(runs: Runs, used: pd.DataFrame) -> Iterator[str]:
     """What budgets in normalised units allow in pixels."""
     said: dict[str, None] = {}
     for position, row in used.iterrows():
-        threat = runs.entries[int(str(position))].condition["threat"]
-        if threat["space"] == "normalized" and row["eps_255"] > 0:
+        threat = runs.entries[int(str(position))].condition.threat
+        if threat.space == "normalized" and row["eps_255"] > 0:
             said[f"{row['eps_255']:g}/255 at most {row['eps_pixel_255_max']:.3g}/255"] = None
     if said:
         yield f"In pixels, budgets in normalised units allow: {', '.join(said)}."

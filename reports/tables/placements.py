@@ -45,9 +45,9 @@ def layers_table(runs: Runs, rows: pd.DataFrame, needs: Sequence[Need]) -> Itera
 def placement(entry: Entry) -> str | None:
     """Which layers are twicing: ``10-12``, `ALL_LAYERS` or `NO_LAYER`; None for other variants."""
     record = entry.evaluation.record
-    if "twicing" in str(record["family"]) or record["details"].get("sizes", {}).get("twicing"):
-        return split_placement(str(record["model"]))[1] or ALL_LAYERS
-    return NO_LAYER if record["family"] in ("deit", "fan", "fan_hybrid") else None
+    if "twicing" in record.family or record.details.get("sizes", {}).get("twicing"):
+        return split_placement(record.model)[1] or ALL_LAYERS
+    return NO_LAYER if record.family in ("deit", "fan", "fan_hybrid") else None
 
 
 def _count(layers: str) -> float:

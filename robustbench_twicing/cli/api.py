@@ -52,7 +52,13 @@ def evaluate(
         UserError: a condition without a budget, a folder of another run, labels that do not fit.
         BadImageError: an image that cannot be decoded, with its path.
     """
-    options = Options(seed, batch_size, on_bad_image, device, workers=workers)
+    options = Options(
+        seed=seed,
+        batch_size=batch_size,
+        on_bad_image=on_bad_image,
+        device=device,
+        workers=workers,
+    )
     dataset = open_dataset(data) if isinstance(data, str) else data
     if cache is not None:
         dataset = cache_crops(dataset, Path(cache))

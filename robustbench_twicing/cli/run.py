@@ -79,9 +79,9 @@ def evaluate(options: EvalOptions, team: "Team", *, again: str = "") -> Evaluate
 
 def images_left(folder: "RunFolder", share: "Share") -> int:
     """Images of a share that have not been evaluated, summed over models and data sets."""
-    size = folder.manifest.batch_size
+    size = folder.manifest.part_size
     return sum(
-        min(size, evaluation.dataset["n_images"] - part * size)
+        min(size, evaluation.dataset.n_images - part * size)
         for evaluation in folder.manifest.evaluations
         for part in share.parts(folder.missing(evaluation))
     )

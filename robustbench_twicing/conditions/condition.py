@@ -4,16 +4,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
+from pydantic import ConfigDict, Field, SkipValidation
 from torch import Tensor
 
-from ..data.image_maker import ImageSource
 from ..data.imagenet import ClassList
 from ..data.imagenet_c import is_imagenet_c
 from ..errors import UserError
 from .attack_batch import AttackBatch
 from .budgets import format_budget, parse_budget
+from .recorded import About, Budget, RecordedSource
 from .threat_model import PIXEL, PROTOCOLS, ThreatModel
 
 BACKWARD_COST = 2.0
@@ -39,28 +40,6 @@ class Sweep(Protocol):
         settings: Mapping[str, Any],
     ) -> Iterator[Tensor]:
         """Adversarial pixels (N, 3, H, W) for each budget."""
-
-
-@dataclass(frozen=True)
-class About:
-    """What reports need to know of a condition; recorded beside it, and never part of its identity.
-
-    Attributes:
-        title: the attack as papers write it; ``{steps}`` stands for its constant: ``PGD-{steps}``.
-            Empty: its name.
-        one_step: it takes one step of the whole budget.
-        gradient_free: it finds what gradients do not show, wholly or in one of its parts.
-        control: random changes, which every attack must beat.
-        paper_budget: its budget in table 1 of the Twicing paper, in normalised units; else empty.
-        group: of a corruption: ``noise``, ``blur``, ``weather`` and ``digital`` count in mCE.
-    """
-
-    title: str = ""
-    one_step: bool = False
-    gradient_free: bool = False
-    control: bool = False
-    paper_budget: str = ""
-    group: str = ""
 
 
 @dataclass(frozen=True)
@@ -91,27 +70,34 @@ class Condition:
         about: see `About`.
     """
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True)
+
     id: str
     attack: str = CLEAN
-    eps: Fraction = Fraction(0)
+    eps: Budget = Fraction(0)
     protocol: str = "pixel"
     threat: ThreatModel = PIXEL
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, bool | int | float | str | None] = field(default_factory=dict)
     changed: Mapping[str, Any] = field(default_factory=dict)
-    sweep: Sweep | None = None
+    sweep: Annotated[Sweep | None, SkipValidation, Field(exclude=True)] = None
     white_box: bool = False
-    passes: tuple[int, int] | None = (1, 0)
+    passes: Annotated[tuple[int, int] | None, Field(exclude=True)] = (1, 0)
     notes: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     over: ClassList | None = None
-    images: ImageSource | None = None
-    about: About = About()
+    images: RecordedSource = None
+    about: About = field(default_factory=About)
 
     @property
     def units(self) -> float:
         """Known passes per image, in forward-pass equivalents."""
         forward, backward = self.passes or (1, 0)
         return forward + BACKWARD_COST * backward
+
+    @property
+    def is_attacked(self) -> bool:
+        """Whether it has a budget: neither a look at the clean images nor at other ones."""
+        return self.attack not in (CLEAN, READOUT) and self.images is None
 
     @property
     def key(self) -> str:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol, Self
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from .preprocessing import Preprocessing
 Pixels = NDArray[np.uint8]
 
 
-class Skipped(NamedTuple):
+@dataclass(frozen=True, order=True)
+class Skipped:
     """A file that was left out before anything was decoded, and why."""
 
     id: str

@@ -45,6 +45,31 @@ class ImageSource(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class RecordedImages:
+    """A source as a manifest describes it: it can be read about, and shows nothing.
+
+    Attributes:
+        values: see `ImageSource.describe`.
+    """
+
+    values: Mapping[str, Any]
+
+    def pixels(
+        self, data: Dataset, index: int, preprocessing: Preprocessing, *, seed: int
+    ) -> Pixels:
+        """Nothing.
+
+        Raises:
+            MissingImageError: always.
+        """
+        raise MissingImageError(f"{self.values['source']} images are only described here")
+
+    def describe(self) -> dict[str, Any]:
+        """What the manifest says."""
+        return dict(self.values)
+
+
 class FailedImageError(Exception):
     """A source could not make an image: a corruption that failed, or that lacks its assets."""
 

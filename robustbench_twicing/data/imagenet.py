@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any, Literal
+from typing import Literal
 
 NUM_CLASSES = 1000
 WNID = re.compile(r"n\d{8}")
@@ -58,15 +58,32 @@ class LabelSpace:
     others_count: bool
     convention: str
 
-    def describe(self) -> dict[str, Any]:
-        """Plain values for the manifest; the hash is over ``logits`` as JSON."""
-        return {
-            "name": self.name,
-            "labels": len(self.logits),
-            "others_count": self.others_count,
-            "convention": self.convention,
-            "logits_sha256": hashlib.sha256(json.dumps(self.logits).encode()).hexdigest(),
-        }
+    @property
+    def record(self) -> "LabelSpaceRecord":
+        """What the manifest says of it."""
+        digest = hashlib.sha256(json.dumps(self.logits).encode()).hexdigest()
+        return LabelSpaceRecord(
+            self.name, len(self.logits), self.others_count, self.convention, digest
+        )
+
+
+@dataclass(frozen=True)
+class LabelSpaceRecord:
+    """What the manifest says of a `LabelSpace`.
+
+    Attributes:
+        name: of the data set.
+        labels: how many.
+        others_count: see `LabelSpace`.
+        convention: see `LabelSpace`.
+        logits_sha256: hash of `LabelSpace.logits` as JSON.
+    """
+
+    name: str
+    labels: int
+    others_count: bool
+    convention: str
+    logits_sha256: str
 
 
 def subset_space(which: Subset) -> LabelSpace:

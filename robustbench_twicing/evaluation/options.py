@@ -70,7 +70,9 @@ class Options:
 
     Attributes:
         seed: base seed of every random stream.
-        batch_size: images per batch; also the range of one part.
+        batch_size: images that are computed together, at most.
+        part_size: images of one part of a new run; 0: as many as a batch. A run that is continued
+            keeps its own.
         on_bad_image: ``stop`` at an image that cannot be decoded, or ``skip`` and list it.
         device: ``auto``, ``cpu`` or ``cuda``.
         share: the parts that this process works on.
@@ -82,6 +84,7 @@ class Options:
 
     seed: int = 0
     batch_size: int = 32
+    part_size: int = 0
     on_bad_image: str = "stop"
     device: str = "auto"
     share: Share = WHOLE
@@ -92,6 +95,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.batch_size < 1:
             raise UserError(f"--batch-size {self.batch_size} is not a positive number of images")
+        if self.part_size < 0:
+            raise UserError(f"--part-size {self.part_size} is not a positive number of images")
         if self.on_bad_image not in ("stop", "skip"):
             raise UserError(f"--on-bad-image {self.on_bad_image!r} is unknown; it is stop or skip")
         if self.attack_precision not in PRECISIONS:

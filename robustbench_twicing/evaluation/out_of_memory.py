@@ -15,24 +15,33 @@ T = TypeVar("T")
 
 
 def in_pieces_that_fit(
-    batch: LoadedBatch, work: Callable[[LoadedBatch], T], *, label: str, device: torch.device
+    part: LoadedBatch,
+    work: Callable[[LoadedBatch], T],
+    *,
+    batch_size: int,
+    label: str,
+    device: torch.device,
 ) -> list[T]:
-    """Do some work on a batch, or on pieces of it where it does not fit into memory.
+    """Do some work on the images of a part, batch by batch; in halves where memory runs out.
 
     Args:
-        batch: the images; without any, nothing is done.
-        work: done for each piece, and again for its halves when memory ran out.
+        part: the images; without any, nothing is done.
+        work: done for each batch, and again for its halves when memory ran out.
+        batch_size: images of a batch, at most.
         label: of the model, for messages.
         device: of the model.
 
     Returns:
-        What the work gave for each piece, in order.
+        What the work gave for each batch or half, in order.
 
     Raises:
         UserError: memory runs out for a single image.
     """
     done: list[T] = []
-    waiting = [batch] if batch.indices else []
+    count = len(part.indices)
+    waiting = [
+        _piece(part, slice(first, first + batch_size)) for first in range(0, count, batch_size)
+    ]
     while waiting:
         piece = waiting.pop(0)
         try:
@@ -57,7 +66,8 @@ def _halve(batch: LoadedBatch, label: str) -> list[LoadedBatch]:
         raise no_room(label)
     log.warning("%s: memory ran out with %d images; trying %d", label, count, -(-count // 2))
     cut = -(-count // 2)
-    return [
-        batch._replace(indices=batch.indices[part], pixels=batch.pixels[part])
-        for part in (slice(cut), slice(cut, None))
-    ]
+    return [_piece(batch, slice(cut)), _piece(batch, slice(cut, None))]
+
+
+def _piece(batch: LoadedBatch, images: slice) -> LoadedBatch:
+    return batch._replace(indices=batch.indices[images], pixels=batch.pixels[images])

@@ -1,4 +1,4 @@
-"""One range of images under all conditions: the path from images to rows of the record."""
+"""One part, a range of images, under all conditions: from images to rows of the record."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -54,12 +54,13 @@ def evaluate_part(
         UserError: memory runs out for a single image.
     """
     meter = CostMeter()
-    fit = partial(in_pieces_that_fit, label=subject.label, device=device)
+    size = subject.batch_size
+    fit = partial(in_pieces_that_fit, batch_size=size, label=subject.label, device=device)
     with full_fp32(device), meter.watch(subject.classifier):
         pieces = fit(clean, partial(_clean_and_attacked, subject, conditions, device, meter))
         fields = joined([piece.fields for piece in pieces])
         rows = [table for piece in pieces for table in piece.rows]
-        halved = len(pieces) > 1
+        halved = len(pieces) > _batches(clean, size)
         by_key = {condition.key: condition for condition in conditions}
         for batch in corrupted:
             condition = by_key[batch.source or ""]
@@ -67,13 +68,18 @@ def evaluate_part(
             with meter.measure(condition.key, waited=batch.waited):
                 step = partial(score_corrupted, subject, condition, fields, device)
                 tables = fit(batch, step)
-            halved |= len(tables) > 1
+            halved |= len(tables) > _batches(batch, size)
             rows += [*tables, _absent_rows(subject, batch, condition)]
             units = len(batch.indices) * condition.units
             subject.report(Step(subject.label, condition.id, 0, units))
     rows += [_absent_rows(subject, clean, condition) for condition in conditions]
     flags = _flags(subject, clean, conditions, device, halved=halved)
     return Part(in_order(rows, conditions), meter.costs, flags)
+
+
+def _batches(part: LoadedBatch, batch_size: int) -> int:
+    """Into how many batches the images of a part go."""
+    return -(-len(part.indices) // batch_size)
 
 
 def _clean_and_attacked(
@@ -110,6 +116,6 @@ def _flags(
     flags = ("batch-halved",) if halved else ()
     if batch.part:
         return flags
-    pixels = batch.pixels[:1] if halved else batch.pixels
+    pixels = batch.pixels[: 1 if halved else subject.batch_size]
     gradients = any(condition.white_box for condition in conditions)
     return (*flags, *first_look(subject.classifier, pixels, device, gradients=gradients))

@@ -20,7 +20,7 @@ from ..records.adversarial import FOLDER as ADVERSARIAL
 from ..records.adversarial import AdversarialStore
 from ..records.environment import describe_environment
 from ..records.manifest import Evaluation
-from ..records.run_folder import RunFolder
+from ..records.run_folder import RunFolder, part_size_of
 from ..records.session import session, set_aside_damaged
 from .manifest import make_manifest
 from .options import PRECISIONS, Options
@@ -87,17 +87,21 @@ def evaluate_models(
         tasks,
         left_out=left_out,
         seed=options.seed,
-        batch_size=options.batch_size,
+        part_size=part_size_of(out) or options.part_size or options.batch_size,
         on_bad_image=options.on_bad_image,
         device=device.type,
         attack_precision=options.attack_precision,
     )
     folder = RunFolder.create_or_continue(out, manifest)
     pairs = [(classifier, task) for classifier in models.values() for task in tasks]
+    note = describe_environment(device) | {
+        "kernels": _kernels(models.values()),
+        "batch_size": options.batch_size,
+    }
     # A look at a finished run leaves it as it is.
-    noted = nullcontext() if folder.complete else session(folder, describe_environment(device))
+    noted = nullcontext() if folder.complete else session(folder, note)
     with noted:
-        for evaluation, (classifier, task) in zip(manifest.evaluations, pairs, strict=True):
+        for evaluation, (classifier, task) in zip(folder.manifest.evaluations, pairs, strict=True):
             if stop.now:
                 break
             space = task.data.space
@@ -110,6 +114,7 @@ def evaluate_models(
                     report,
                     PRECISIONS[options.attack_precision],
                     AdversarialStore(folder.path / ADVERSARIAL, options.save_adversarial),
+                    options.batch_size,
                 )
                 _evaluate(subject, task.conditions, folder, evaluation, options, stop)
     return Run(folder)
@@ -124,7 +129,7 @@ def _evaluate(
     stop: Stop,
 ) -> None:
     """One model, on its device, on one data set: the parts that are missing."""
-    data, size = subject.data, options.batch_size
+    data, size = subject.data, folder.manifest.part_size
     parts = options.share.parts(range(folder.part_count(evaluation)))
     set_aside_damaged(folder, evaluation, options.share.own(parts))
     check_same_images(folder, evaluation, data, subject.classifier.preprocessing)
@@ -159,6 +164,15 @@ def _evaluate(
                     break
 
 
+def _kernels(models: Iterable[Classifier]) -> str:
+    """How the processor computes, which changes no more than rounding."""
+    names = ("kernels", "memory_format")
+    settings = {
+        " ".join(str(model.record.details.get(name, "")) for name in names) for model in models
+    }
+    return ", ".join(sorted(text for text in settings if text.strip()))
+
+
 @contextmanager
 def _ready(classifier: Classifier, device: torch.device) -> Iterator[None]:
     """On the device and in eval mode inside; afterwards as the caller had it."""
@@ -176,5 +190,5 @@ def units(conditions: Sequence[Condition]) -> float:
     return sum(each.units for each in conditions)
 
 
-def _images_of(parts: Iterable[int], batch_size: int, images: int) -> int:
-    return sum(min(batch_size, images - part * batch_size) for part in parts)
+def _images_of(parts: Iterable[int], part_size: int, images: int) -> int:
+    return sum(min(part_size, images - part * part_size) for part in parts)

@@ -29,6 +29,7 @@ class Subject(NamedTuple):
         report: told of finished work.
         precision: number format of the attacks' passes.
         store: keeps adversarial images; None keeps none.
+        batch_size: images that are computed together, at most.
     """
 
     label: str
@@ -38,6 +39,7 @@ class Subject(NamedTuple):
     report: Report
     precision: torch.dtype = torch.float32
     store: AdversarialStore | None = None
+    batch_size: int = 32
 
 
 class Task(NamedTuple):

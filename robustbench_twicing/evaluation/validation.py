@@ -136,7 +136,7 @@ def _recorded(folder: RunFolder, evaluation: Evaluation) -> Iterator[tuple[int, 
 
     Of conditions that show the images themselves.
     """
-    shown = [each["id"] for each in folder.manifest.conditions if each.get("images") is None]
+    shown = [one.id for one in folder.manifest.conditions if one.images is None]
     missing = set(folder.missing(evaluation))
     there = [part for part in range(folder.part_count(evaluation)) if part not in missing]
     for part in there[:: max(1, len(there) // PARTS)][:PARTS]:

@@ -1,6 +1,7 @@
 """The record of a run: a manifest and Parquet parts of one row per image and condition.
 
-- `run_folder`: `RunFolder`, which holds it all; `manifest`: run.json; `schema`: columns, checks.
+- `run_folder`: `RunFolder`, which holds it all; `manifest`: run.json; `schema`: columns.
+- `identity`: when two manifests are of the same run; `first_version`: what older folders leave out.
 - `parts`: Parquet files read back and checked; `locks`: who works on which.
 - `session`: the work of one process; `environment`: its machine and versions; `cost`: its passes.
 - `adversarial`: images kept for a look.
@@ -10,6 +11,7 @@ __all__ = [
     "adversarial",
     "cost",
     "environment",
+    "identity",
     "manifest",
     "parts",
     "run_folder",

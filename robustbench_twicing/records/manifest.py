@@ -1,20 +1,33 @@
 """run.json: everything a reader needs to trust or repeat the numbers."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NoReturn, Self
 
+from pydantic import Field, TypeAdapter, ValidationError
+
+from ..classifiers.classifier import ModelRecord
+from ..conditions.condition import Condition
+from ..conditions.threat_model import PROTOCOLS
+from ..data.dataset import Skipped
+from ..data.imagenet import LabelSpaceRecord
+from ..data.preprocessing import Preprocessing
 from ..errors import UserError
 from ..files.atomic import asked
 from ..files.text import read_json
-from .schema import SCHEMA_VERSION, check_shape, check_version
+from .first_version import completed
+from .schema import SCHEMA_VERSION, check_version
 
 SETTINGS = "run.json"
 """Name of the file; the folder that has it is a run folder."""
 PARTS, SESSIONS = "parts", "sessions"
 """Folders beside it."""
+MOST_PARTS = 1_000_000
+"""Of one evaluation; every one of them is looked for."""
+Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 def read_settings(path: Path) -> Any:
@@ -27,15 +40,40 @@ def read_settings(path: Path) -> Any:
     return read_json(file) if asked(file, file.exists) else None
 
 
-def comparable(settings: dict[str, Any]) -> dict[str, Any]:
-    """What must be equal for a run to be continued.
+def binding_settings(settings: dict[str, Any]) -> dict[str, Any]:
+    """The words of run.json that bind its parts to it.
 
     Not what to do with images that cannot be read: that changes no finished part.
     """
     values: dict[str, Any] = json.loads(json.dumps(settings))
     values.pop("on_bad_image", None)
-    plain = {name: each for name, each in values.items() if not isinstance(each, (list, dict))}
-    return plain | values  # another seed is named as such, not by the subset that it draws
+    return values
+
+
+@dataclass(frozen=True)
+class DatasetRecord:
+    """What a manifest says of a data set.
+
+    Attributes:
+        name: see `Dataset`, as for all that is not named here.
+        n_images: how many are evaluated.
+        fingerprint: hash over names, labels and sizes or pixels of all images.
+        skipped: files that were left out, and why.
+        space: labels that are not simply the model's logits.
+        typical_side: median of the shorter side, in pixels; known where images are corrupted.
+    """
+
+    name: str
+    source: str
+    n_images: Count
+    fingerprint: str
+    labelling: str
+    num_classes: Count | None
+    space: LabelSpaceRecord | None = None
+    notes: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    typical_side: Count | None = None
 
 
 @dataclass(frozen=True)
@@ -44,152 +82,119 @@ class Evaluation:
 
     Attributes:
         label: name in tables.
-        record: `ModelRecord` as plain values.
-        preprocessing: `Preprocessing` as plain values.
-        dataset: name, source, fingerprint, counts, labelling, skipped files, notes, flags.
+        record: of the model.
+        preprocessing: of the model.
+        dataset: see `DatasetRecord`.
         conditions: key (``pixel:clean``) of every condition, in order, and how many of the data
             set's images it is about.
     """
 
     label: str
-    record: dict[str, Any]
-    preprocessing: dict[str, Any]
-    dataset: dict[str, Any]
-    conditions: dict[str, int]
+    record: ModelRecord
+    preprocessing: Preprocessing
+    dataset: DatasetRecord
+    conditions: dict[str, Count]
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What was asked for; a run folder is continued only with an equal one.
+    """What was asked for; `records.identity` says when two are of the same run.
 
     Attributes:
         evaluations: what is evaluated, one entry per model and data set.
-        conditions: id, attack, eps (exact fraction), threat model, constants, protocol; those of
-            all data sets, each once.
-        left_out: names of data sets that the suite has and the user left out.
+        conditions: those of all data sets, each once.
         seed: base seed of every random stream.
-        batch_size: images per batch, which is also the range of one part.
+        part_size: images of one part, the range of images that one Parquet file holds.
         on_bad_image: ``stop`` or ``skip``.
         device: kind of device, ``cpu`` or ``cuda``.
         attack_precision: number format of the attacks' passes; scores are always in fp32.
+        left_out: names of data sets that the suite has and the user left out.
         schema: version of the format.
     """
 
     evaluations: tuple[Evaluation, ...]
-    conditions: tuple[dict[str, Any], ...]
+    conditions: tuple[Condition, ...]
     seed: int
-    batch_size: int
+    part_size: Annotated[int, Field(ge=1, alias="batch_size")]  # its name in version 1
     on_bad_image: str = "stop"
     device: str = "cpu"
     attack_precision: str = "fp32"
     left_out: tuple[str, ...] = ()
-    schema: int = field(default=SCHEMA_VERSION)
+    schema: int = SCHEMA_VERSION
 
-    def conditions_of(self, evaluation: Evaluation) -> tuple[dict[str, Any], ...]:
+    def conditions_of(self, evaluation: Evaluation) -> tuple[Condition, ...]:
         """The conditions of one model on one data set, in order."""
-        known = {condition_key(each): each for each in self.conditions}
-        return tuple(known[key] for key in evaluation.conditions)
+        by_key = {condition.key: condition for condition in self.conditions}
+        return tuple(by_key[key] for key in evaluation.conditions)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return asdict(self)
+        values: dict[str, Any] = _ADAPTER.dump_python(
+            self,
+            mode="json",
+            by_alias=True,
+            warnings=False,  # lists where tuples are meant
+        )
+        return values
 
     @classmethod
-    def from_dict(cls, values: Any, where: str) -> Self:
+    def from_json(cls, values: Any, where: str) -> Self:
         """Read it back.
 
+        Args:
+            values: what run.json holds.
+            where: its path, for messages.
+
         Raises:
-            UserError: another schema, or not a manifest.
+            UserError: another schema, or not a manifest; naming the first place that is wrong.
         """
         if not isinstance(values, dict):
             raise UserError(f"{where} is not a manifest: it holds no settings")
         check_version(values.get("schema"), where)
-        values = _completed(values)
-        wanted = {each.name for each in fields(cls)}
-        if set(values) != wanted:
-            odd = ", ".join(sorted(set(values) ^ wanted))
-            raise UserError(f"{where} is not a manifest of this version: check {odd}")
-        check_shape(values, where)
+        values = completed(values)
+        names = {"batch_size" if name.name == "part_size" else name.name for name in fields(cls)}
+        if set(values) != names:
+            _refuse(where, f"check {', '.join(sorted(set(values) ^ names))}")
         try:
-            evaluations = tuple(Evaluation(**each) for each in values["evaluations"])
-            conditions = tuple(values["conditions"])
-            left_out = tuple(values["left_out"])
-        except TypeError as error:
-            raise UserError(f"{where} is not a manifest of this version: {error}") from error
-        own = {"evaluations": evaluations, "conditions": conditions, "left_out": left_out}
-        found = cls(**{**values, **own})
-        known = {condition_key(each) for each in conditions}
-        if any(set(each.conditions) - known for each in evaluations):
-            raise UserError(f"{where} is not a manifest of this version: a condition is not there")
-        return found
+            manifest: Self = _ADAPTER.validate_json(_as_text(values), strict=True)
+        except ValidationError as error:
+            first = error.errors()[0]
+            _refuse(where, f"{'.'.join(map(str, first['loc']))}: {first['msg']}", error)
+        for problem in _contradictions(manifest):
+            _refuse(where, problem)
+        return manifest
 
 
-def _completed(values: dict[str, Any]) -> dict[str, Any]:
-    """A manifest of one data set, from before a run had several, in the words of today's."""
-    try:
-        keys = [condition_key(each) for each in values["conditions"]]
-        evaluations = [
-            {"conditions": dict.fromkeys(keys, int(each["dataset"]["n_images"])), **each}
-            for each in values["evaluations"]
-        ]
-    except (TypeError, KeyError, ValueError):
-        return values  # no manifest; the caller says so
-    return {"left_out": [], **values, "evaluations": evaluations}
+_ADAPTER: TypeAdapter[Any] = TypeAdapter(Manifest)
 
 
-def condition_key(condition: Mapping[str, Any]) -> str:
-    """What tells a run's conditions apart: protocol and id."""
-    return f"{condition['protocol']}:{condition['id']}"
+def _as_text(values: Any) -> str:
+    """As JSON; halves of surrogate pairs, which JSON can hold and UTF-8 cannot, are spelt out."""
+    text = json.dumps(values, ensure_ascii=False)
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\\\u{ord(half[0]):04x}", text)
 
 
-class Difference(NamedTuple):
-    """Where two nested plain values differ first.
-
-    Attributes:
-        path: of the value, like ``evaluations[0].label``.
-        old: the first side's value, short.
-        new: the second side's.
-    """
-
-    path: str
-    old: str
-    new: str
+def _refuse(where: str, reason: str, cause: Exception | None = None) -> NoReturn:
+    raise UserError(f"{where} is not a manifest of this version: {reason}") from cause
 
 
-def first_difference(old: Any, new: Any, path: str = "") -> Difference | None:
-    """Where two nested plain values differ first; None where they are equal."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(key for key in new if key not in old)]:
-            name = f"{path}.{key}" if path else str(key)
-            found = first_difference(old.get(key), new.get(key), name)
-            if found:
-                return found
-        return None
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for index, (one, other) in enumerate(zip(old, new, strict=True)):
-            found = first_difference(one, other, f"{path}[{index}]")
-            if found:
-                return found
-        return None
-    return None if old == new else Difference(path, _short(old), _short(new))
+def _contradictions(manifest: Manifest) -> Iterator[str]:
+    """What is wrong with a manifest whose values are right one by one."""
+    keys = {condition.key for condition in manifest.conditions}
+    for evaluation in manifest.evaluations:
+        if set(evaluation.conditions) - keys:
+            yield "a condition is not there"
+        if evaluation.dataset.n_images / manifest.part_size > MOST_PARTS:
+            yield f"{evaluation.dataset.n_images} images in parts of {manifest.part_size}"
+    for condition in manifest.conditions:
+        yield from (f"{condition.id}: {problem}" for problem in _wrong_in(condition))
 
 
-def _short(value: Any) -> str:
-    if isinstance(value, list):
-        return f"{len(value)} entries"
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
-def other_settings(path: Path, difference: Difference) -> str:
-    """Why a folder cannot be gone on with, and what to type instead."""
-    if difference.path.endswith(".details.kernels"):  # the default depends on the processor
-        made, asked = difference.old.strip("'"), difference.new.strip("'")
-        return (
-            f"{path} was made with --kernels {made}, {asked} is asked for; "
-            f"give --kernels {made}, or use another --out"
-        )
-    return (
-        f"{path} was made with other settings ({difference.path}: {difference.old} "
-        f"there, {difference.new} asked for); use another --out"
-    )
+def _wrong_in(condition: Condition) -> Iterator[str]:
+    if condition.protocol not in PROTOCOLS:
+        yield f"protocol {condition.protocol!r} is unknown"
+    if set(condition.changed) - set(condition.settings):
+        yield "it changes a constant that it does not have"
+    for name in ("steps", "rel_step"):
+        if not isinstance(condition.settings.get(name, 0), (int, float)):
+            yield f"{name} is no number"

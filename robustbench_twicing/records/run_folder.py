@@ -15,18 +15,10 @@ from ..errors import UserError
 from ..files.atomic import asked, is_free, is_there, write_atomically, write_once
 from ..files.printable import folder_name
 from .cost import Cost
+from .identity import first_difference, run_identity
 from .locks import Ownership
-from .manifest import (
-    PARTS,
-    SESSIONS,
-    SETTINGS,
-    Evaluation,
-    Manifest,
-    comparable,
-    first_difference,
-    other_settings,
-    read_settings,
-)
+from .manifest import PARTS, SESSIONS, SETTINGS, Evaluation, Manifest, read_settings
+from .manifest import binding_settings as binding
 from .parts import META, META_HASH, DamagedPartError, Parts, Records, digest, read_part
 from .schema import RECORD_SCHEMA, SCHEMA_VERSION
 
@@ -60,7 +52,7 @@ class RunFolder:
     ) -> None:
         self.path = path
         self.manifest = manifest
-        self._settings = comparable(manifest.as_dict() if settings is None else settings)
+        self._settings = binding(manifest.to_json() if settings is None else settings)
         self._settings_text = json.dumps(self._settings, sort_keys=True)
         self._stamp: tuple[int, ...] | None = None
 
@@ -76,30 +68,33 @@ class RunFolder:
             raise UserError(
                 f"{path} is not a run folder: it has no run.json; give the --out of an eval"
             )
-        return cls(path, Manifest.from_dict(values, str(path / SETTINGS)), values)
+        return cls(path, Manifest.from_json(values, str(path / SETTINGS)), values)
 
     @classmethod
     def create_or_continue(cls, path: Path, manifest: Manifest) -> Self:
-        """Start a run, or continue one that was started with an equal manifest.
+        """Start a run, or continue one: `run_identity` says whether it is the same.
 
         Raises:
             UserError: the folder holds something else, or a run with other settings (named).
         """
-        asked = comparable(manifest.as_dict())
         foreign = not is_free(path)  # asked first: another process may be about to begin the run
         if is_there(path / SETTINGS):
-            found = cls.open(path)
-            difference = first_difference(comparable(found.manifest.as_dict()), asked)
+            folder = cls.open(path)
+            difference = first_difference(run_identity(folder.manifest), run_identity(manifest))
             if difference:
-                raise UserError(other_settings(path, difference))
-            return found
+                raise UserError(
+                    f"{path} was made with other settings: {difference.path} is {difference.old} "
+                    f"there and {difference.new} here; give the same {difference.option}, or use "
+                    "another --out"
+                )
+            return folder
         if foreign:
             raise UserError(f"{path} exists and is not a run folder; use another --out")
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(f"{path} cannot be made: {error}; use another --out") from error
-        text = json.dumps(manifest.as_dict(), indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(manifest.to_json(), indent=1, ensure_ascii=False) + "\n"
         if not write_once(path / SETTINGS, lambda file: file.write_text(text, encoding="utf-8")):
             return cls.create_or_continue(path, manifest)  # another process was first
         return cls(path, manifest)
@@ -115,11 +110,11 @@ class RunFolder:
 
     def part_count(self, evaluation: Evaluation) -> int:
         """How many parts the records have when complete."""
-        return -(-int(evaluation.dataset["n_images"]) // self.manifest.batch_size)
+        return -(-evaluation.dataset.n_images // self.manifest.part_size)
 
     def part_path(self, evaluation: Evaluation, part: int) -> Path:
         """File of a part, whether it is there or not."""
-        label, dataset = folder_name(evaluation.label), folder_name(evaluation.dataset["name"])
+        label, dataset = folder_name(evaluation.label), folder_name(evaluation.dataset.name)
         return self.path / PARTS / label / dataset / f"part-{part:06d}.parquet"
 
     def is_there(self, evaluation: Evaluation, part: int) -> bool:
@@ -152,7 +147,7 @@ class RunFolder:
         if stamp is not None and stamp == self._stamp:
             return  # the file that was looked into before
         values = read_settings(self.path)
-        if not isinstance(values, dict) or comparable(values) != self._settings:
+        if not isinstance(values, dict) or binding(values) != self._settings:
             what = "is gone" if values is None else "is of another run by now"
             raise UserError(
                 f"{self.path} {what}: it was moved or removed during the work; what was "
@@ -181,7 +176,7 @@ class RunFolder:
 
     def _belongs_to(self, evaluation: Evaluation, part: int) -> str:
         """What a part is of: this manifest, this model and data set, this range of images."""
-        names = f"{json.dumps(evaluation.label)}, {json.dumps(evaluation.dataset['name'])}"
+        names = f"{json.dumps(evaluation.label)}, {json.dumps(evaluation.dataset.name)}"
         return digest(f"[{self._settings_text}, {names}, {part}]")
 
     def part_records(self, evaluation: Evaluation, part: int) -> pd.DataFrame:
@@ -244,3 +239,12 @@ class RunFolder:
                 f"for {evaluation.label}"
             )
         return Records(frame, found.costs, found.flags)
+
+
+def part_size_of(path: Path) -> int:
+    """Images of one part of the run in a folder; 0 where there is none.
+
+    Raises:
+        UserError: as `RunFolder.open`.
+    """
+    return RunFolder.open(path).manifest.part_size if is_there(path / SETTINGS) else 0

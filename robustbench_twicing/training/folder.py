@@ -12,7 +12,7 @@ from ..checkpoints.reading import read_checkpoint
 from ..errors import UserError
 from ..files.atomic import is_left_over, write_atomically
 from ..files.text import read_json
-from ..records.manifest import first_difference
+from ..records.identity import first_difference
 from .form import plain
 
 SETTINGS, LOG, STATE, WEIGHTS = "train.json", "log.jsonl", "last.pth", "model.safetensors"

@@ -10,11 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from attacks import find_attack
+from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.conditions.budgets import parse_budget
 from robustbench_twicing.conditions.condition import CLEAN, Condition, clean
-from robustbench_twicing.evaluation.manifest import describe_condition
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.records.cost import Cost
-from robustbench_twicing.records.manifest import Evaluation, Manifest
+from robustbench_twicing.records.manifest import DatasetRecord, Evaluation, Manifest
 from robustbench_twicing.records.run_folder import Part, RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
@@ -34,37 +35,24 @@ def condition(name: str, protocol: str = "pixel", **settings: Any) -> Condition:
     return find_attack(attack).condition(parse_budget(budget), protocol, settings)
 
 
-def model(label: str, **changed: Any) -> dict[str, Any]:
+def model(label: str, **changed: Any) -> ModelRecord:
     """What a manifest says of a model: everything follows from its label."""
     digest = sha256(label.encode()).hexdigest()
-    return {
-        "model": label,
-        "family": "deit",
-        "checkpoint": f"{label}.pth",
-        "checkpoint_sha256": digest,
-        "weights": "plain",
-        "weights_sha256": digest[::-1],
-        "notes": [],
-        "flags": [],
-        "details": {},
-        **changed,
-    }
+    record = ModelRecord(
+        model=label,
+        family="deit",
+        checkpoint=f"{label}.pth",
+        checkpoint_sha256=digest,
+        weights="plain",
+        weights_sha256=digest[::-1],
+    )
+    return replace(record, **changed)
 
 
-def dataset(n_images: int, **changed: Any) -> dict[str, Any]:
+def dataset(n_images: int, **changed: Any) -> DatasetRecord:
     """What a manifest says of a data set."""
-    return {
-        "name": "val",
-        "source": "files",
-        "n_images": n_images,
-        "fingerprint": sha256(f"{n_images} images".encode()).hexdigest(),
-        "labelling": "made up",
-        "num_classes": 1000,
-        "notes": [],
-        "flags": [],
-        "skipped": [],
-        **changed,
-    }
+    fingerprint = sha256(f"{n_images} images".encode()).hexdigest()
+    return replace(DatasetRecord("val", "files", n_images, fingerprint, "made up", 1000), **changed)
 
 
 def write_run(
@@ -90,18 +78,12 @@ def write_run(
         settings: constants of the attacks, other than the protocol's.
         shard: write only these parts.
         images: image ids; default 0.png, 1.png, ...
-        manifest: seed, batch_size, device, ...
+        manifest: seed, part_size, device, ...
     """
     first = next(iter(outcomes.values()))
     n_images = len(next(iter(first.values()))) if first else 0
     about = dataset(n_images, **(data or {}))
-    preprocessing = {
-        "crop": 224,
-        "resize": 256,
-        "interpolation": "bicubic",
-        "mean": [0.5] * 3,
-        "std": [*STD],
-    }
+    preprocessing = Preprocessing(224, 256, mean=(0.5,) * 3, std=STD)
     conditions = [condition(name, protocol, **(settings or {})) for name in first]
     counts = {each.key: n_images for each in conditions}
     evaluations = tuple(
@@ -110,14 +92,13 @@ def write_run(
         )
         for label in outcomes
     )
-    described = tuple(describe_condition(each) for each in conditions)
-    options = {"seed": 0, "batch_size": 4, **manifest}
-    folder = RunFolder.create_or_continue(path, Manifest(evaluations, described, **options))
+    options = {"seed": 0, "part_size": 4, **manifest}
+    folder = RunFolder.create_or_continue(path, Manifest(evaluations, tuple(conditions), **options))
     names = images or [f"{number}.png" for number in range(n_images)]
     for evaluation in evaluations:
         for part in range(folder.part_count(evaluation)):
             if part % shard[1] == shard[0] - 1:
-                size = folder.manifest.batch_size
+                size = folder.manifest.part_size
                 indices = range(part * size, min((part + 1) * size, n_images))
                 rows = [
                     row
@@ -147,7 +128,7 @@ def _row(
     target = index % CLASSES
     row = {
         "label": evaluation.label,
-        "dataset": evaluation.dataset["name"],
+        "dataset": evaluation.dataset.name,
         "protocol": condition.protocol,
         "condition": condition.id,
         "index": index,

@@ -106,7 +106,7 @@ def test_the_whole_set_is_judged(tmp_path: Path) -> None:
     for right, wanted in ((36_000, "agrees"), (35_000, "differs")):
         ranks = [0] * right + [9] * (50_000 - right)
         run = write_run(
-            tmp_path / wanted, {"a": {"clean": ranks}}, models={"a": DEIT}, batch_size=50_000
+            tmp_path / wanted, {"a": {"clean": ranks}}, models={"a": DEIT}, part_size=50_000
         )
         _, cells = beside("featscale", run)
         assert cells["top-1"]["verdict"] == wanted

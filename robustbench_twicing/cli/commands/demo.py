@@ -124,7 +124,7 @@ def _remove_earlier_demo(out: Path) -> None:
     strange = {path.name for path in out.iterdir()} - {RUN, REPORT}
     if not strange and (out / RUN).exists():
         for model in RunFolder.open(out / RUN).manifest.evaluations:
-            if (model.record["checkpoint"], model.dataset["name"]) != (CHECKPOINT, DATA):
+            if (model.record.checkpoint, model.dataset.name) != (CHECKPOINT, DATA):
                 strange.add(model.label)
     if strange:
         raise UserError(f"{out} is not what an earlier demo left behind; use another --out")

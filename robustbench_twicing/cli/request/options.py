@@ -201,6 +201,9 @@ class EvalOptions:
         _opt("--on-bad-image", help="stop at an unreadable image, or skip it.", panel=IMAGES),
     ] = "stop"
     batch_size: Annotated[int, _opt("--batch-size", help="Images a batch.", panel=RUN)] = 32
+    part_size: Annotated[
+        int, _opt("--part-size", help="Images a part of a new run; default: a batch.", panel=RUN)
+    ] = 0
     device: Annotated[str, _opt("--device", help="auto, cpu or cuda.", panel=RUN)] = "auto"
     threads: Annotated[
         int | None, _opt("--threads", help="CPU threads of the network.", panel=RUN)

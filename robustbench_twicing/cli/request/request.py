@@ -84,6 +84,7 @@ def make_run_options(options: EvalOptions) -> Options:
     return Options(
         seed=options.seed,
         batch_size=options.batch_size,
+        part_size=options.part_size,
         on_bad_image=options.on_bad_image,
         device=options.device,
         share=Share(int(number), int(shards)),

@@ -10,12 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from reports import COLUMNS, merge, results
-from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.evaluation.manifest import describe_condition
-from robustbench_twicing.records.run_folder import RunFolder
+from robustbench_twicing.records.run_folder import Part, RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
-from tests.reports import made
 from tests.reports.made import Outcomes, write_run
 
 CLEAN = [0, 0, 1, 6, 0, 2, 0, 0, 9]
@@ -70,8 +67,8 @@ def test_shards_know_their_checkpoint_under_other_paths(tmp_path: Path) -> None:
             tmp_path / f"{i}",
             ONE,
             shard=(i, 2),
-            models={"a": {"checkpoint": f"/machine{i}/a.pth", "notes": [f"read on {i}"]}},
-            data={"notes": [f"scanned on {i}"]},
+            models={"a": {"checkpoint": f"/machine{i}/a.pth", "notes": (f"read on {i}",)}},
+            data={"notes": (f"scanned on {i}",)},
         )
         for i in (1, 2)
     ]
@@ -159,7 +156,7 @@ def test_protocols_are_rows_of_their_own(tmp_path: Path) -> None:
 def test_a_condition_that_two_runs_share_is_counted_once_and_said(tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / "1", {"a": {"clean": CLEAN, "fgsm@1/255": PGD}}),
-        write_run(tmp_path / "2", {"a": {"clean": CLEAN, "pgd@1/255": PGD}}, batch_size=2),
+        write_run(tmp_path / "2", {"a": {"clean": CLEAN, "pgd@1/255": PGD}}, part_size=2),
     ]
     runs = merge(folders)
     assert results(runs)["condition"].tolist() == ["clean", "fgsm@1/255", "pgd@1/255"]
@@ -186,7 +183,7 @@ FEWER: Mapping[str, Any] = {"a": {"clean": CLEAN[:8], "pgd@1/255": PGD[:8]}}
         (ONE, {"seed": 1}, "a pgd@1/255 is two things: seed is 0 in .*1 and 1 in .*2;"),
         (
             {"a": {"clean": CLEAN, "pgd@1/255": OTHER_PGD}},
-            {"batch_size": 3},
+            {"part_size": 3},
             "a pgd@1/255 differs between .*1 and .*2 at 1 of 9 images;",
         ),
         (
@@ -197,30 +194,30 @@ FEWER: Mapping[str, Any] = {"a": {"clean": CLEAN[:8], "pgd@1/255": PGD[:8]}}
         (
             {"a": {"pgd@1/255": PGD}},
             {"attack_precision": "bf16"},
-            "attack_precision is 'fp32' in .* and 'bf16' in ",
+            "attack_precision is fp32 in .* and bf16 in ",
         ),
         (FEWER, {}, "label a on val is two things: dataset.n_images is 9 in .* and 8 in "),
         (
             ONE,
             {"data": {"fingerprint": "f"}},
-            "label a on val is two things: dataset.fingerprint is '.*' in .* and 'f' in ",
+            "label a on val is two things: dataset.fingerprint is .* in .* and f in ",
         ),
         (
             ONE,
             {"models": {"a": {"weights_sha256": "w"}}},
-            "label a is two things: weights_sha256 is '.*' in .*1 and 'w' in .*2; evaluate one",
+            "label a is two things: weights_sha256 is .* in .*1 and w in .*2; evaluate one",
         ),
         (
             {"a": {"fgsm@1/255": PGD}},
             {"models": {"a": {"model": "another"}}},
-            "label a is two things: model is 'a' in .* and 'another' in ",
+            "label a is two things: model is a in .* and another in ",
         ),
         (
             {"a": {"clean": PGD}},
             {"models": {"a": {"weights": "ema"}}, "data": {"name": "elsewhere"}},
-            "label a is two things: weights is 'plain' in .* and 'ema' in ",
+            "label a is two things: weights is plain in .* and ema in ",
         ),
-        (ONE, {"batch_size": 2, "shard": (1, 2)}, "a clean has 9 images in .*1 and 5 in .*2;"),
+        (ONE, {"part_size": 2, "shard": (1, 2)}, "a clean has 9 images in .*1 and 5 in .*2;"),
     ],
 )
 def test_contradictions_are_refused_with_the_first_difference(
@@ -241,7 +238,7 @@ def test_other_images_under_one_name_are_told_apart(tmp_path: Path) -> None:
     ]
     runs = merge(folders)
     names = results(runs)["dataset"].tolist()
-    nine, four = (folder.manifest.evaluations[0].dataset["fingerprint"] for folder in folders[1:3])
+    nine, four = (folder.manifest.evaluations[0].dataset.fingerprint for folder in folders[1:3])
     assert names == [*[f"val#{nine[:8]}"] * 3, f"val#{four[:8]}", "other"]
     assert [entry.dataset for entry in runs.entries] == names
     assert runs.of(3)["dataset"].tolist() == [names[3]] * 4
@@ -296,12 +293,15 @@ def test_records_of_an_unknown_condition_are_refused(tmp_path: Path) -> None:
 def test_runs_from_before_conditions_had_images_are_still_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def describe(condition: Condition) -> dict[str, Any]:
-        described = describe_condition(condition)
-        del described["images"]
-        return described
-
-    monkeypatch.setattr(made, "describe_condition", describe)
-    runs = merge([write_run(tmp_path / "run", {"A": {"clean": [0, 1], "pgd@1/255": [1, 1]}})])
+    folder = write_run(tmp_path / "run", {"A": {"clean": [0, 1], "pgd@1/255": [1, 1]}})
+    values = json.loads((folder.path / "run.json").read_text())
+    for condition in values["conditions"]:
+        del condition["images"], condition["about"]
+    older = RunFolder(folder.path, folder.manifest, values)
+    (evaluation,) = folder.manifest.evaluations
+    older_parts = [Part(folder.parts(evaluation).table, {})]
+    (folder.path / "run.json").write_text(json.dumps(values))
+    older.write_part(evaluation, 0, older_parts[0])
+    runs = merge([RunFolder.open(folder.path)])
     assert results(runs)["top1"].tolist() == [50, 0]
     assert results(runs)["source"].tolist() == ["files", "files"]

@@ -87,7 +87,7 @@ def test_a_run_of_unlike_processes_is_flagged_and_said(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_shards_of_unlike_machines_are_one_run(tmp_path: Path) -> None:
     folders = [
-        note(write_run(tmp_path / name, {"a": RANKS}, batch_size=2, shard=(number, 2)), change)
+        note(write_run(tmp_path / name, {"a": RANKS}, part_size=2, shard=(number, 2)), change)
         for number, (name, change) in enumerate({"x": {}, "y": NEWER}.items(), start=1)
     ]
     table = results(merge(folders))

@@ -7,6 +7,8 @@ import pytest
 
 from reports.metrics.copied_images import copied_images
 from reports.metrics.diagnostics import Scored
+from robustbench_twicing.conditions.condition import Condition
+from robustbench_twicing.data.image_maker import RecordedImages
 
 NAMES, PIXELS = ["0.png", "1.png", "2.png"], list("pqrst")
 
@@ -24,8 +26,8 @@ def shown(
             "pixels_sha256": pd.Categorical([pixels[int(each)] for each in order], PIXELS),
         }
     )
-    about: dict[str, Any] = {"id": condition, "attack": condition.partition("/")[0]}
-    return Scored(about | {"images": images}, rows)
+    source = None if images is None else RecordedImages(images)
+    return Scored(Condition(condition, condition.partition("/")[0], images=source), rows)
 
 
 CLEAN = shown("clean", "ppp", images=None)

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import pytest
 
 from reports.metrics.diagnostics import Scored, diagnose
+from robustbench_twicing.conditions.condition import Condition
+from robustbench_twicing.conditions.recorded import About
+from robustbench_twicing.conditions.threat_model import ThreatModel
+from robustbench_twicing.records.first_version import about_of
 
 
 def scored(
@@ -22,7 +26,7 @@ def scored(
     clean_loss: float = 1.0,
     rounded: int | None = None,
     before: int | None = None,
-    space: str = "pixel",
+    space: Literal["pixel", "normalized"] = "pixel",
     linf: float | None = None,
 ) -> Scored:
     rank = [0] * right + [1] * (of - right)
@@ -38,12 +42,14 @@ def scored(
         "clean_loss": clean_loss,
     }
     white = attack in ("fgsm", "pgd") if white_box is None else white_box
-    condition = {
-        "attack": attack,
-        "eps": str(Fraction(levels, 255)),
-        "threat": {"space": space},
-        "white_box": white,
-    }
+    condition = Condition(
+        f"{attack}@{levels}/255",
+        attack,
+        Fraction(levels, 255),
+        threat=ThreatModel(space=space),
+        white_box=white,
+        about=About(**about_of(attack, "")),
+    )
     return Scored(condition, pd.DataFrame(rows))
 
 

@@ -93,7 +93,7 @@ def test_no_sweep_is_an_empty_table(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_smallest_breaking_budget_of_each_image(tmp_path: Path) -> None:
-    runs = merge([write_run(tmp_path, {"a": OUTCOMES}, batch_size=3)])
+    runs = merge([write_run(tmp_path, {"a": OUTCOMES}, part_size=3)])
     broken = breaking_budgets(runs, results(runs))
     pgd = broken[broken["attack"] == "pgd"]
     assert pgd["image"].tolist() == ["0.png", "1.png", "2.png", "3.png"]

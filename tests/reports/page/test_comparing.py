@@ -24,7 +24,7 @@ WORSE: Outcomes = {"clean": [WRONG] * MANY, "pgd@1/255": [WRONG] * MANY}
 def section(
     tmp_path: Path, outcomes: Mapping[str, Outcomes], *, baseline: str | None = None
 ) -> Section:
-    runs: Runs = merge([write_run(tmp_path / "run", outcomes, batch_size=MANY)])
+    runs: Runs = merge([write_run(tmp_path / "run", outcomes, part_size=MANY)])
     return comparison_section(runs, results(runs), baseline)
 
 
@@ -64,7 +64,7 @@ def test_one_model_has_nothing_to_compare_with(tmp_path: Path) -> None:
 
 def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
     folders = [
-        write_run(tmp_path / label, {label: SAME}, batch_size=MANY, seed=seed)
+        write_run(tmp_path / label, {label: SAME}, part_size=MANY, seed=seed)
         for label, seed in (("A", 0), ("B", 1))
     ]
     runs = merge(folders)

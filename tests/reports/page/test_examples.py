@@ -17,11 +17,14 @@ from reports.page import examples
 from reports.page.class_names import class_name
 from reports.page.embedding import LARGEST_SIDE, embed_pixels
 from reports.page.examples import Examples, find_examples, magnified, spread
+from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.conditions.condition import clean
+from robustbench_twicing.data.imagenet import LabelSpaceRecord
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records.adversarial import AdversarialStore, read_kept
-from robustbench_twicing.records.manifest import Evaluation
+from robustbench_twicing.records.manifest import DatasetRecord, Evaluation
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.tiny import convnet, noise, run
 
@@ -148,9 +151,14 @@ def test_values_are_spread_from_first_to_last(count: int, wanted: list[int]) -> 
 def evaluation(
     labelling: str, num_classes: int, classes: list[int] | None = None, space: str = ""
 ) -> Evaluation:
-    about = {"name": space} if space else None
-    dataset = {"labelling": labelling, "num_classes": num_classes, "space": about}
-    return Evaluation("m", {"details": {"classes": classes}}, {}, dataset, {})
+    labels = LabelSpaceRecord(space, 1, False, "", "") if space else None
+    return Evaluation(
+        "m",
+        ModelRecord("m", details={"classes": classes}),
+        Preprocessing(8, 8),
+        DatasetRecord("val", "files", 1, "", labelling, num_classes, labels),
+        {},
+    )
 
 
 @pytest.mark.parametrize(

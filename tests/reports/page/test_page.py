@@ -55,9 +55,9 @@ def named(folder: Path, names: Sequence[str], dataset: str, source: str, flag: s
     run = write_run(
         folder / "run",
         dict.fromkeys(names, outcomes()),
-        batch_size=6,
-        models={name: {"notes": [name], "flags": [flag], "checkpoint": name} for name in names},
-        data={"name": dataset, "notes": [flag], "labelling": source, "source": source},
+        part_size=6,
+        models={name: {"notes": (name,), "flags": (flag,), "checkpoint": name} for name in names},
+        data={"name": dataset, "notes": (flag,), "labelling": source, "source": source},
     )
     return page_of(run, out=folder)
 
@@ -240,7 +240,7 @@ def test_the_manifest_tells_versions_hashes_and_settings(tmp_path: Path) -> None
     evaluation: Any = done.folder.manifest.evaluations[0]
     text = read.texts
     for wanted in (
-        evaluation.dataset["fingerprint"],
+        evaluation.dataset.fingerprint,
         str(session.versions["torch"]),
         session.started,
         "steps=3",
@@ -250,7 +250,7 @@ def test_the_manifest_tells_versions_hashes_and_settings(tmp_path: Path) -> None
 
 
 def test_equal_runs_give_equal_pages(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", {"A": outcomes()}, batch_size=6)
+    run = write_run(tmp_path / "run", {"A": outcomes()}, part_size=6)
     page_of(run, out=tmp_path / "one")
     page_of(run, out=tmp_path / "two")
     one, two = (tmp_path / name / "index.html" for name in ("one", "two"))
@@ -259,7 +259,7 @@ def test_equal_runs_give_equal_pages(tmp_path: Path) -> None:
 
 def test_half_characters_do_not_stop_the_page(tmp_path: Path) -> None:
     """JSON can hold halves of surrogate pairs; UTF-8 cannot."""
-    run = write_run(tmp_path / "run", {"A": outcomes()}, batch_size=6)
+    run = write_run(tmp_path / "run", {"A": outcomes()}, part_size=6)
     file = tmp_path / "run" / "run.json"
     text = file.read_text().replace('"checkpoint": "A.pth"', '"checkpoint": "A\\ud800.pth"')
     file.write_text(text)

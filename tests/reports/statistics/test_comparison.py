@@ -99,7 +99,7 @@ def test_a_clear_difference_is_significant(tmp_path: Path) -> None:
 def test_the_bootstrap_is_seeded(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     ranks = {name: {"clean": draw.integers(0, 2, 400).tolist()} for name in "ab"}
-    run = write_run(tmp_path / "run", ranks, batch_size=400)
+    run = write_run(tmp_path / "run", ranks, part_size=400)
     bounds = [against([run], seed=seed).rows["low"].tolist() for seed in (0, 0, 1, 2, 3)]
     assert bounds[0] == bounds[1]
     assert len({tuple(each) for each in bounds}) > 1
@@ -113,14 +113,14 @@ LESS: Outcomes = {name: ranks[:5] for name, ranks in OTHER.items()}
     ("options", "words"),
     [
         ({"seed": 3}, "b cannot be compared with a under pgd@1/255: seed is 0 .* and 3 "),
-        ({"attack_precision": "bf16"}, "under pgd@1/255: attack_precision is 'fp32' .* 'bf16'"),
+        ({"attack_precision": "bf16"}, "under pgd@1/255: attack_precision is fp32 .* bf16"),
         ({"settings": {"steps": 3}}, r"under pgd@1/255: settings\.steps is 20 for the one and 3 "),
         (
             {"data": {"fingerprint": "f" * 64}},
             "under clean: the data sets differ: fingerprint is .*; --intersect compares the images",
         ),
         ({"outcomes": LESS}, "the data sets differ: n_images is 8 .* 5 .*; --intersect compares"),
-        ({"data": {"fingerprint": "f" * 64, "source": "generated"}}, "source is 'files' .*'gener"),
+        ({"data": {"fingerprint": "f" * 64, "source": "generated"}}, "source is files .* gener"),
     ],
 )
 def test_what_is_not_comparable_is_refused(
@@ -221,7 +221,7 @@ def test_other_pixels_under_one_name_are_refused_unless_the_crop_differs(tmp_pat
 def _with_crop(entry: Any) -> Any:
     from dataclasses import replace
 
-    preprocessing = {**entry.evaluation.preprocessing, "crop": 192}
+    preprocessing = replace(entry.evaluation.preprocessing, crop=192)
     return replace(entry, evaluation=replace(entry.evaluation, preprocessing=preprocessing))
 
 

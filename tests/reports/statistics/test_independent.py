@@ -45,8 +45,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for shard in (1, 2):
         two = {label: made[label] for label in LABELS[:2]}
-        write_run(root / f"a{shard}", two, batch_size=7, shard=(shard, 2))
-    write_run(root / "b", {LABELS[2]: made[LABELS[2]]}, batch_size=7)
+        write_run(root / f"a{shard}", two, part_size=7, shard=(shard, 2))
+    write_run(root / "b", {LABELS[2]: made[LABELS[2]]}, part_size=7)
     return root
 
 

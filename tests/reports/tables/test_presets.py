@@ -80,7 +80,7 @@ def test_what_failed_or_is_incomplete_is_empty_with_the_reason(tmp_path: Path) -
     failed: Outcomes = {**ATTACKED, "pgd@4/255": [RIGHT, "error", RIGHT, RIGHT]}
     runs = [
         write_run(tmp_path / "1", {"a": failed}),
-        write_run(tmp_path / "2", {"b": ATTACKED}, batch_size=2, shard=(1, 2)),
+        write_run(tmp_path / "2", {"b": ATTACKED}, part_size=2, shard=(1, 2)),
     ]
     (sheet,) = tables("table1", *runs)
     assert values(sheet)[2:4] == ["", ""]

@@ -107,7 +107,7 @@ def test_images_without_a_file_make_a_condition_incomplete(data: Dataset, tmp_pa
     assert Path(missing).stem == gone.stem
     list(write_folder(data, tmp_path / "c", Recipe(("fog",), (3,))))
     conditions[1] = corruption_condition("fog", 3, folder=tmp_path / "c")
-    with pytest.raises(UserError, match=r"conditions\[1\]\.images\.files: 4 there, 5 asked for"):
+    with pytest.raises(UserError, match=r"images\.files is 4 there and 5 here; give the"):
         run(data, tmp_path / "run", conditions)
 
 

@@ -138,15 +138,18 @@ def test_another_batch_size_gives_the_same_but_for_rounding(
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"seed": 1}, "seed: 0 there, 1 asked for"),
-        ({"batch_size": 4}, "batch_size: 3 there, 4 asked for"),
+        ({"seed": 1}, "seed is 0 there and 1 here; give the same --seed"),
+        (
+            {"attack_precision": "bf16"},
+            "attack precision is fp32 there and bf16 here; give the same --attack-precision",
+        ),
     ],
 )
 def test_other_options_are_refused_by_name(options: dict[str, Any], named: str, whole: Run) -> None:
     with pytest.raises(UserError) as caught:
         evaluate(whole.folder.path, **options)
     assert str(caught.value) == (
-        f"{whole.folder.path} was made with other settings ({named}); use another --out"
+        f"{whole.folder.path} was made with other settings: {named}, or use another --out"
     )
 
 
@@ -159,7 +162,7 @@ def other_labels() -> Dataset:
 def test_another_seed_of_a_subset_is_named_as_the_seed(tmp_path: Path) -> None:
     """The subset differs too, but nobody asked for another subset."""
     out = tmp_path / "run"
-    for seed, words in ((0, None), (1, r"\(seed: 0 there, 1 asked for\)")):
+    for seed, words in ((0, None), (1, "seed is 0 there and 1 here")):
         data = limit_dataset(noise(11), 5, seed=seed)
         with pytest.raises(UserError, match=words) if words else nullcontext():
             run(convnet(), data, CONDITIONS, out, batch_size=3, seed=seed)
@@ -169,12 +172,17 @@ def test_other_data_models_and_conditions_are_refused_by_name(whole: Run) -> Non
     out, data = whole.folder.path, noise(11)
     other = replace(CONDITIONS[2], settings={**CONDITIONS[2].settings, "steps": 4})
     attempts: list[tuple[Any, Any, Any, str]] = [
-        (convnet(), noise(11, seed=1), CONDITIONS, r"evaluations\[0\].dataset.fingerprint: '"),
-        (convnet(), other_labels(), CONDITIONS, r"evaluations\[0\].dataset.fingerprint: '"),
-        (convnet(), noise(10), CONDITIONS, r"evaluations\[0\].dataset.n_images: 11 there, 10"),
-        (convnet(), data, CONDITIONS[:-1], "noise@4/255: 11 there, None asked for"),
-        (convnet(), data, [*CONDITIONS[:2], other, *CONDITIONS[3:]], r"settings.steps: 3 there, 4"),
-        (convnet(), data, [*CONDITIONS[1:], clean()], r"conditions\[0\].id: 'clean' there"),
+        (convnet(), noise(11, seed=1), CONDITIONS, "images of tiny.fingerprint is "),
+        (convnet(), other_labels(), CONDITIONS, "images of tiny.fingerprint is "),
+        (convnet(), noise(10), CONDITIONS, "images of tiny.n_images is 11 there and 10"),
+        (convnet(), data, CONDITIONS[:-1], "conditions on tiny is pixel:noise@4/255 there"),
+        (
+            convnet(),
+            data,
+            [*CONDITIONS[:2], other, *CONDITIONS[3:]],
+            "settings.steps is 3 there and 4",
+        ),
+        (convnet(), data, [*CONDITIONS[1:], clean()], "conditions on tiny is pixel:clean, "),
     ]
     for model, images, conditions, named in attempts:
         with pytest.raises(UserError, match=named):
@@ -184,7 +192,7 @@ def test_other_data_models_and_conditions_are_refused_by_name(whole: Run) -> Non
 def test_another_checkpoint_is_refused_by_its_hash(whole: Run) -> None:
     model = convnet()
     model.record = replace(model.record, weights_sha256="other")
-    with pytest.raises(UserError, match=r"record.weights_sha256: '' there, 'other' asked for"):
+    with pytest.raises(UserError, match="weights_sha256 is  there and other here"):
         run(model, noise(11), CONDITIONS, whole.folder.path, batch_size=3)
 
 

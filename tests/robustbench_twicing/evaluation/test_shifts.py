@@ -132,7 +132,7 @@ def test_clean_images_of_the_same_classes_stand_beside(folders: Path, tmp_path: 
 
 def notes(done: Run, words: str) -> list[str]:
     evaluations = done.folder.manifest.evaluations
-    return [each.dataset["name"] for each in evaluations if words in str(each.dataset["notes"])]
+    return [each.dataset.name for each in evaluations if words in str(each.dataset.notes)]
 
 
 @pytest.mark.slow

@@ -32,7 +32,7 @@ def manifest(*labels: str, **changes: Any) -> Manifest:
             "evaluations": evaluations,
             "conditions": (plain_condition("clean"),),
             "seed": 0,
-            "batch_size": 2,
+            "part_size": 2,
             **changes,
         }
     )

@@ -38,7 +38,7 @@ def part() -> Part:
 
 def test_every_data_set_has_its_own_conditions() -> None:
     several = manifest(CLEAN, SHIFTED)
-    ids = [[each["id"] for each in several.conditions_of(one)] for one in several.evaluations]
+    ids = [[each.id for each in several.conditions_of(one)] for one in several.evaluations]
     assert ids == [["pgd", "clean"], ["imagenet-a"]]
 
 
@@ -46,26 +46,29 @@ def test_it_is_read_back_as_it_was(tmp_path: Path) -> None:
     asked = manifest(CLEAN, SHIFTED, left_out=("imagenetv2",))
     RunFolder.create_or_continue(tmp_path / "run", asked)
     assert RunFolder.open(tmp_path / "run").manifest == asked
-    with pytest.raises(UserError, match="left_out: 1 entries there, 0 entries asked for"):
+    with pytest.raises(
+        UserError,
+        match="data sets left out is imagenetv2 there and none here; give the same --without",
+    ):
         RunFolder.create_or_continue(tmp_path / "run", manifest(CLEAN, SHIFTED))
 
 
 def test_a_condition_that_nothing_describes_is_refused(tmp_path: Path) -> None:
     strange = manifest(CLEAN, evaluation("x", {"pixel:fgsm": 3}))
-    (tmp_path / "run.json").write_text(json.dumps(strange.as_dict()))
+    (tmp_path / "run.json").write_text(json.dumps(strange.to_json()))
     with pytest.raises(UserError, match=r"run\.json is not a manifest .* a condition is not there"):
         RunFolder.open(tmp_path)
 
 
 def test_a_run_from_before_there_were_several_is_still_read(tmp_path: Path) -> None:
-    old = json.loads(json.dumps(manifest(CLEAN).as_dict()))
+    old = json.loads(json.dumps(manifest(CLEAN).to_json()))
     del old["left_out"], old["evaluations"][0]["conditions"]
     (tmp_path / "run.json").write_text(json.dumps(old))
     written = RunFolder(tmp_path, manifest(CLEAN), old)
     written.write_part(CLEAN, 0, part())
     folder = RunFolder.open(tmp_path)
     (one,) = folder.manifest.evaluations
-    assert one.conditions == {f"pixel:{each['id']}": 3 for each in CONDITIONS}
+    assert one.conditions == {each.key: 3 for each in CONDITIONS}
     assert folder.records(one).frame["image"].tolist() == ["a", "b"]
     with pytest.raises(UserError, match="belongs to another run"):
         RunFolder(tmp_path, manifest(CLEAN)).records(one)

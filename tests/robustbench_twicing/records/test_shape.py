@@ -23,9 +23,9 @@ WRONG: dict[str, tuple[tuple[str | int, ...], Any]] = {
     "conditions.0.eps": (("conditions", 0, "eps"), "1/0"),
     "conditions.0.protocol": (("conditions", 0, "protocol"), "mine"),
     "conditions.0.threat": (("conditions", 0, "threat"), []),
-    "conditions.0.images.source": (("conditions", 0, "images"), {}),
-    "conditions.0: Value error, steps": (("conditions", 0, "settings"), {"steps": "x"}),
-    "conditions.0: Value error, it changes": (("conditions", 0, "changed"), {"steps": 3}),
+    "conditions.0.images": (("conditions", 0, "images"), {}),
+    "clean: steps is no number": (("conditions", 0, "settings"), {"steps": "x"}),
+    "clean: it changes": (("conditions", 0, "changed"), {"steps": 3}),
     "batch_size": (("batch_size",), 0),
     "seed": (("seed",), "0"),
 }
@@ -35,7 +35,7 @@ def good() -> dict[str, Any]:
     """A manifest as JSON has it."""
     evaluation = plain_evaluation("m", 4, {"pixel:clean": 4})
     manifest = Manifest((evaluation,), (plain_condition("clean"),), 0, 2)
-    values: dict[str, Any] = json.loads(json.dumps(manifest.as_dict()))
+    values: dict[str, Any] = json.loads(json.dumps(manifest.to_json()))
     return values
 
 
@@ -43,13 +43,13 @@ def good() -> dict[str, Any]:
 def test_the_wrong_place_is_named(place: str) -> None:
     keys, value = WRONG[place]
     values = good()
-    Manifest.from_dict(values, "run.json")
+    Manifest.from_json(values, "run.json")
     holder: Any = values
     for key in keys[:-1]:
         holder = holder[key]
     holder[keys[-1]] = value
     with pytest.raises(UserError, match=r"run\.json is not a manifest of this version") as caught:
-        Manifest.from_dict(values, "run.json")
+        Manifest.from_json(values, "run.json")
     if place != "conditions.0.protocol":  # it is first found not to be the evaluation's
         assert place in str(caught.value)
 
@@ -58,4 +58,4 @@ def test_more_parts_than_can_be_looked_for_are_refused(tmp_path: Path) -> None:
     values = good()
     values["evaluations"][0]["dataset"]["n_images"] = 2_000_000_000
     with pytest.raises(UserError, match="2000000000 images in parts of 2"):
-        Manifest.from_dict(values, "run.json")
+        Manifest.from_json(values, "run.json")

@@ -100,7 +100,9 @@ def test_the_same_command_again_continues_and_another_is_refused(
     capsys.readouterr()
     assert site.eval("--attacks", "clean", "--seed", "1") == 1
     err = capsys.readouterr().err.splitlines()[-1]
-    assert "was made with other settings (seed: 0 there, 1 asked for); use another --out" in err
+    assert (
+        "was made with other settings: seed is 0 there and 1 here; give the same --seed, or" in err
+    )
 
 
 def without_seconds(text: str) -> list[list[str]]:

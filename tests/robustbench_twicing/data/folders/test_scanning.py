@@ -41,7 +41,7 @@ def test_what_is_no_image_is_listed_with_a_reason(tree: Tree) -> None:
     (root / "a" / "gone.png").symlink_to(root / "nowhere.png")
     os.mkfifo(root / "a" / "pipe.png")
     listing = scan(root)
-    assert dict(listing.skipped) == {
+    assert {file.id: file.reason for file in listing.skipped} == {
         "a/y.heic": "not an image by its ending (.heic)",
         "a/README": "a name without an ending",
         "a/note.txt": "not an image by its ending (.txt)",
@@ -56,7 +56,9 @@ def test_names_that_are_not_utf8_are_listed(tree: Tree) -> None:
     root = tree(["a/x.png"])
     with open(os.fsencode(root) + b"/a/\xff.png", "wb") as file:  # noqa: PTH123 - bytes path
         file.write(b"1")
-    assert dict(scan(root).skipped) == {"a/\\xff.png": "its name is not valid UTF-8"}
+    assert {file.id: file.reason for file in scan(root).skipped} == {
+        "a/\\xff.png": "its name is not valid UTF-8"
+    }
 
 
 def test_links_are_followed_once(tree: Tree, tmp_path: Path) -> None:
@@ -70,7 +72,8 @@ def test_links_are_followed_once(tree: Tree, tmp_path: Path) -> None:
     listing = scan(root)
     assert [image.id for image in listing.images] == ["a/x.png", "b/x.png"]
     assert listing.images[0].size == (elsewhere / "x.png").stat().st_size
-    assert dict(listing.skipped) == {"a/loop": "a link to one of the folders it lies in"}
+    (skipped,) = listing.skipped
+    assert (skipped.id, skipped.reason) == ("a/loop", "a link to one of the folders it lies in")
 
 
 def test_empty_folders_are_named(tree: Tree) -> None:

@@ -1,0 +1,50 @@
+"""Run folders from before conditions and models said what reports need to know of them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+ABOUT: Mapping[str, Mapping[str, Any]] = {
+    "fgsm": {"title": "FGSM", "one_step": True, "paper_budget": "4/255"},
+    "pgd": {"title": "PGD-{steps}", "iterated": True, "paper_budget": "4/255"},
+    "pgd-any": {"iterated": True},
+    "spsa": {"title": "SPSA", "gradient_free": True, "paper_budget": "1/255"},
+    "spsa-any": {"gradient_free": True},
+    "noise": {"control": True},
+}
+"""`About` of the attacks that version 0.1 had, by name; frozen."""
+GRADIENT_FREE = ("square", "autoattack")
+"""Parts of the names of other libraries' attacks that need no gradient; frozen."""
+
+
+def completed(values: dict[str, Any]) -> dict[str, Any]:
+    """A manifest in the words of today's.
+
+    Args:
+        values: what run.json holds, of any version that has schema 1.
+    """
+    try:
+        keys = [f"{condition['protocol']}:{condition['id']}" for condition in values["conditions"]]
+        evaluations = [
+            {"conditions": dict.fromkeys(keys, int(one["dataset"]["n_images"])), **one}
+            for one in values["evaluations"]  # of one data set, before a run had several
+        ]
+        conditions = [
+            {"about": about_of(str(condition["attack"]), str(condition["id"])), **condition}
+            for condition in values["conditions"]
+        ]
+    except (TypeError, KeyError, ValueError):
+        return values  # no manifest; the caller says so
+    return {"left_out": [], **values, "evaluations": evaluations, "conditions": conditions}
+
+
+def about_of(attack: str, condition: str) -> dict[str, Any]:
+    """What `About` says of a condition of version 0.1."""
+    from ..data.imagenet_c import CATEGORIES, PREFIX
+
+    if attack == PREFIX:
+        name = condition.split("/")[1] if condition.count("/") == 2 else ""
+        groups = [group for group, names in CATEGORIES.items() if name in names]
+        return {"group": groups[0]} if groups else {}
+    if any(part in attack.lower() for part in GRADIENT_FREE):
+        return {"gradient_free": True}
+    return dict(ABOUT.get(attack, {}))

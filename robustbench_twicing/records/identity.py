@@ -1,0 +1,159 @@
+"""When two manifests are of the same run, and two records of the same thing.
+
+Decided by hashes and by settings that change numbers: never by paths, wording, flags, or by the
+kernels and the memory format with which a processor computes, which are noted per session.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..classifiers.classifier import ModelRecord
+from ..conditions.condition import CLEAN, READOUT, Condition
+from ..data.preprocessing import Preprocessing
+from .manifest import DatasetRecord, Manifest
+
+SETTINGS_OF_A_MODEL = ("sizes", "classes", "takes_pixels", "code_sha256")
+"""What changes its numbers, of `ModelRecord.details`."""
+
+
+def model_identity(record: ModelRecord) -> dict[str, Any]:
+    """Which model it is: the weights by hash, not by path."""
+    names = ("model", "family", "weights", "weights_sha256", "checkpoint_sha256")
+    settings = {name: record.details.get(name) for name in SETTINGS_OF_A_MODEL}
+    return _plain({name: getattr(record, name) for name in names} | settings)
+
+
+def images_identity(dataset: DatasetRecord) -> dict[str, Any]:
+    """Which images with which labels they are."""
+    names = ("name", "source", "n_images", "fingerprint", "num_classes")
+    space = None if dataset.space is None else vars(dataset.space)
+    return _plain({name: getattr(dataset, name) for name in names} | {"space": space})
+
+
+def preprocessing_identity(preprocessing: Preprocessing) -> dict[str, Any]:
+    """How photographs become pixels."""
+    return _plain(preprocessing.as_dict())
+
+
+def condition_identity(condition: Condition) -> dict[str, Any]:
+    """What is done to the images."""
+    names = ("id", "attack", "protocol", "settings", "over")
+    return _plain(
+        {name: getattr(condition, name) for name in names}
+        | {
+            "eps": str(condition.eps),
+            "threat": vars(condition.threat),
+            "images": None if condition.images is None else condition.images.describe(),
+        }
+    )
+
+
+def seeded_identity(condition: Condition, manifest: Manifest) -> dict[str, Any]:
+    """What is done to the images; seed and precision matter where something is."""
+    identity = condition_identity(condition)
+    if condition.attack in (CLEAN, READOUT):
+        return identity
+    return identity | {"seed": manifest.seed, "attack_precision": manifest.attack_precision}
+
+
+def run_identity(manifest: Manifest) -> dict[str, Any]:
+    """What a run folder must have in common with a run that continues it, and shards of one run.
+
+    Returns:
+        By the words in which a message names it.
+    """
+    values: dict[str, Any] = {
+        "seed": manifest.seed,
+        "device": manifest.device,
+        "attack precision": manifest.attack_precision,
+        "part size": manifest.part_size,
+        "data sets left out": list(manifest.left_out),
+        "models": list(dict.fromkeys(one.label for one in manifest.evaluations)),
+        "data sets": list(dict.fromkeys(one.dataset.name for one in manifest.evaluations)),
+    }
+    for evaluation in manifest.evaluations:
+        label, name = evaluation.label, evaluation.dataset.name
+        values[f"conditions on {name}"] = list(evaluation.conditions)
+        values[f"images of {name}"] = images_identity(evaluation.dataset)
+        values[f"model {label}"] = model_identity(evaluation.record)
+        values[f"preprocessing of {label}"] = preprocessing_identity(evaluation.preprocessing)
+    for condition in manifest.conditions:
+        values[f"condition {condition.key}"] = condition_identity(condition)
+    return values
+
+
+OPTIONS: Mapping[str, str] = {
+    "seed": "--seed",
+    "device": "--device",
+    "attack precision": "--attack-precision",
+    "part size": "--part-size",
+    "data sets left out": "--without",
+    "models": "--model and --label",
+    "data sets": "--data",
+    "conditions on": "--suite, --attacks and --eps",
+    "images of": "--data, --labels and --limit",
+    "model": "--model and --checkpoint",
+    "preprocessing of": "--crop, --resize, --interpolation, --mean and --std",
+    "condition": "--set, --protocol and the options of the attack",
+}
+"""By the first words of a name in `run_identity`: what to look at on the command line."""
+
+
+class Difference(NamedTuple):
+    """Where two nested plain values differ first.
+
+    Attributes:
+        path: of the value, like ``model deit.weights_sha256``.
+        old: the first side's value, short.
+        new: the second side's.
+    """
+
+    path: str
+    old: str
+    new: str
+
+    @property
+    def option(self) -> str:
+        """What to look at on the command line, for a difference of two `run_identity`."""
+        return next(text for start, text in OPTIONS.items() if _begins(self.path, start))
+
+
+def _begins(path: str, start: str) -> bool:
+    return path == start or path.startswith((f"{start} ", f"{start}."))
+
+
+def first_difference(old: Any, new: Any, path: str = "") -> Difference | None:
+    """Where two nested plain values differ first; None where they are equal."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *(key for key in new if key not in old)]:
+            name = f"{path}.{key}" if path else str(key)
+            difference = first_difference(old.get(key), new.get(key), name)
+            if difference:
+                return difference
+        return None
+    if old == new:
+        return None
+    if isinstance(old, list) and isinstance(new, list):
+        return Difference(path, _only(old, new), _only(new, old))
+    return Difference(path, _short(old), _short(new))
+
+
+def _only(one: list[Any], other: list[Any]) -> str:
+    """What is only in the first list; the whole of it where that tells nothing."""
+    return _short([item for item in one if item not in other] or one)
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, list):
+        value = ", ".join(map(str, value)) or "none"
+    text = str(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """As JSON reads it back, so that tuples equal lists."""
+    read_back: dict[str, Any] = json.loads(json.dumps(values, default=dict))
+    return read_back
