@@ -84,6 +84,14 @@ class Runs:
         counts = np.bincount(self.records["entry"], minlength=len(self.entries))
         object.__setattr__(self, "_ends", np.cumsum(counts))
 
+    @property
+    def attacks(self) -> dict[str, Condition]:
+        """By name of an attack, the first condition that it is of."""
+        first: dict[str, Condition] = {}
+        for entry in self.entries:
+            first.setdefault(entry.condition.attack, entry.condition)
+        return first
+
     def of(self, entry: int) -> pd.DataFrame:
         """The records of one entry, in order of image."""
         start = int(self._ends[entry - 1]) if entry else 0

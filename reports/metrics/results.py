@@ -1,8 +1,8 @@
 """results.csv: one row per label, data set, protocol and condition, from per-image records."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,6 @@ import pandas as pd
 from robustbench_twicing.conditions.condition import READOUT, Condition
 from robustbench_twicing.data.imagenet import NUM_CLASSES
 from robustbench_twicing.data.imagenet_c import OFFICIAL, PREFIX, SIDE
-from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import Evaluation
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import Status
@@ -22,36 +21,71 @@ from ..text.csv_text import save_csv
 from .copied_images import copied_images
 from .diagnostics import Scored, diagnose
 
-COLUMNS = (
-    "label",
-    "model",
-    "checkpoint",
-    "checkpoint_sha256",
-    "weights",
-    "dataset",
-    "source",
-    "n_images",
-    "n_skipped",
-    "protocol",
-    "condition",
-    "attack",
-    "eps_255",
-    "eps_pixel_255_max",
-    "steps",
-    "step_size_255",
-    "top1",
-    "top5",
-    "top1_ci_low",
-    "top1_ci_high",
-    "robust_top1",
-    "linf_255_max",
-    "n_forward",
-    "n_backward",
-    "seconds",
-    "seed",
-    "status",
-    "flags",
-)
+NAN = float("nan")
+
+
+class Result(NamedTuple):
+    """One row of results.csv before it is written.
+
+    Attributes:
+        entry: what the row is of.
+        counts: records by what became of them: ``scored``, ``right`` (top-1), ``top5``, ``robust``
+            (right before and under the attack), ``skipped``, ``failed``, ``missing``, ``rows``.
+        linf: largest pixel change among the scored images, in [0, 1]; NaN where there is none.
+        status: ``ok``, ``error`` or ``incomplete``.
+        flags: marks, separated by ``;``.
+    """
+
+    entry: Entry
+    counts: Mapping[str, int]
+    linf: float
+    status: str
+    flags: str = ""
+
+    def percent(self, name: str) -> float:
+        """A count as a percentage of the scored images; NaN where there is no accuracy."""
+        return 100 * self.counts[name] / self.counts["scored"] if self.status == "ok" else NAN
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % Wilson interval of top-1, in percent."""
+        if self.status != "ok":
+            return NAN, NAN
+        low, high = wilson(self.counts["right"], self.counts["scored"])
+        return 100 * low, 100 * high
+
+
+COLUMNS: dict[str, Callable[[Result], Any]] = {
+    "label": lambda row: row.entry.evaluation.label,
+    "model": lambda row: row.entry.evaluation.record.model,
+    "checkpoint": lambda row: row.entry.evaluation.record.checkpoint,
+    "checkpoint_sha256": lambda row: row.entry.evaluation.record.checkpoint_sha256,
+    "weights": lambda row: row.entry.evaluation.record.weights,
+    "dataset": lambda row: row.entry.dataset,
+    "source": lambda row: _source(row.entry),
+    "n_images": lambda row: row.counts["scored"],
+    "n_skipped": lambda row: row.counts["skipped"],
+    "protocol": lambda row: row.entry.condition.protocol,
+    "condition": lambda row: row.entry.condition.id,
+    "attack": lambda row: row.entry.condition.attack,
+    "eps_255": lambda row: _eps_255(row.entry.condition),
+    "eps_pixel_255_max": lambda row: _eps_pixel_255(row.entry),
+    "steps": lambda row: _constant(row.entry.condition, "steps"),
+    "step_size_255": lambda row: _step_size_255(row.entry.condition),
+    "top1": lambda row: row.percent("right"),
+    "top5": lambda row: row.percent("top5"),
+    "top1_ci_low": lambda row: row.interval[0],
+    "top1_ci_high": lambda row: row.interval[1],
+    "robust_top1": lambda row: row.percent("robust"),
+    "linf_255_max": lambda row: 255 * row.linf if row.status == "ok" else NAN,
+    "n_forward": lambda row: row.entry.cost.n_forward,
+    "n_backward": lambda row: row.entry.cost.n_backward,
+    "seconds": lambda row: row.entry.cost.seconds,
+    "seed": lambda row: row.entry.manifest.seed,
+    "status": lambda row: row.status,
+    "flags": lambda row: row.flags,
+}
+"""Columns of results.csv, in order, and what each holds; docs/results.md explains them."""
 
 
 def results(source: Runs | RunFolder) -> pd.DataFrame:
@@ -67,17 +101,17 @@ def results(source: Runs | RunFolder) -> pd.DataFrame:
         UserError: as `merge`, for a run folder.
     """
     runs = source if isinstance(source, Runs) else merge([source])
-    rows = [
-        {**_about(entry), **counts, **_cost(entry.cost)}
-        for entry, counts in zip(runs.entries, _measured(runs), strict=True)
+    rows = list(_counted(runs))
+    flags = _diagnoses(runs, [row.status for row in rows])
+    marked = [
+        row._replace(flags=";".join(dict.fromkeys([*_flags(row), *diagnosed])))
+        for row, diagnosed in zip(rows, flags, strict=True)
     ]
-    flags = _diagnoses(runs, [row["status"] for row in rows])
-    for row, entry, found in zip(rows, runs.entries, flags, strict=True):
-        own = [*_flags(entry), *row.pop("about_files"), *found]
-        row["flags"] = ";".join(dict.fromkeys(own))
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    table["steps"] = pd.Series([row["steps"] for row in rows], dtype=object)  # 20, never 20.0
-    return table
+    columns: dict[str, Any] = {
+        name: [value(row) for row in marked] for name, value in COLUMNS.items()
+    }
+    columns["steps"] = pd.Series(columns["steps"], dtype=object)  # 20, never 20.0
+    return pd.DataFrame(columns)
 
 
 def write_results(run: RunFolder) -> Path:
@@ -90,47 +124,38 @@ def save_results(table: pd.DataFrame, folder: Path) -> Path:
     return save_csv(table, folder / "results.csv")
 
 
-def _about(entry: Entry) -> dict[str, Any]:
-    record, condition = entry.evaluation.record, entry.condition
-    return {
-        "label": entry.evaluation.label,
-        "model": record.model,
-        "checkpoint": record.checkpoint,
-        "checkpoint_sha256": record.checkpoint_sha256,
-        "weights": record.weights,
-        "dataset": entry.dataset,
-        "source": _source(entry),
-        "protocol": condition.protocol,
-        "condition": condition.id,
-        "attack": condition.attack,
-        "seed": entry.manifest.seed,
-        **_budget(condition, entry.evaluation.preprocessing.std),
-    }
-
-
 def _source(entry: Entry) -> str:
     """Where the images that are shown come from."""
     images = entry.condition.images
     return entry.evaluation.dataset.source if images is None else str(images.describe()["source"])
 
 
-def _budget(condition: Condition, std: Sequence[float]) -> dict[str, Any]:
-    """Budget and step size in 255ths; the number of steps. One step is of the whole budget."""
+def _eps_255(condition: Condition) -> float | None:
+    """The budget in 255ths, in its own space; None where other images are shown."""
+    return float(condition.eps * 255) if condition.images is None else None
+
+
+def _eps_pixel_255(entry: Entry) -> float | None:
+    """The budget in 255ths of the pixel range, of the channel where it is largest."""
+    eps = _eps_255(entry.condition)
+    normalized = entry.condition.threat.space == "normalized"
+    scale = max(entry.evaluation.preprocessing.std) if normalized else 1.0
+    return None if eps is None else eps * scale
+
+
+def _constant(condition: Condition, name: str) -> Any:
+    """``steps`` or ``rel_step``; both are 1 for one step of the whole budget."""
     if condition.images is not None:
-        return dict.fromkeys(("eps_255", "eps_pixel_255_max", "steps", "step_size_255"))
-    scale = max(std) if condition.threat.space == "normalized" else 1.0
-    eps_255 = float(condition.eps * 255)
-    default = 1 if condition.about.one_step else None
-    rel_step: Any = condition.settings.get("rel_step", default)
-    return {
-        "eps_255": eps_255,
-        "eps_pixel_255_max": eps_255 * scale,
-        "steps": condition.settings.get("steps", default),
-        "step_size_255": None if rel_step is None else eps_255 * rel_step,
-    }
+        return None
+    return condition.settings.get(name, 1 if condition.about.one_step else None)
 
 
-def _measured(runs: Runs) -> Iterator[dict[str, Any]]:
+def _step_size_255(condition: Condition) -> float | None:
+    eps, rel_step = _eps_255(condition), _constant(condition, "rel_step")
+    return None if eps is None or rel_step is None else eps * rel_step
+
+
+def _counted(runs: Runs) -> Iterator[Result]:
     """Per entry, what was counted; all entries are counted at once."""
     records, entries = runs.records, runs.entries
     status = records["status"].to_numpy()
@@ -153,28 +178,15 @@ def _measured(runs: Runs) -> Iterator[dict[str, Any]]:
     change = records["linf"].where(ok).groupby(codes).max()
     for position, entry in enumerate(entries):
         counts = {name: int(total[position]) for name, total in totals.items()}
-        yield _row(entry, counts, float(change.get(position, float("nan"))))
+        linf = float(change.get(position, float("nan")))
+        yield Result(entry, counts, linf, _status(entry, counts))
 
 
-def _row(entry: Entry, counts: Mapping[str, int], linf: float) -> dict[str, Any]:
-    n_images = counts["scored"]
-    row: dict[str, Any] = {"n_images": n_images, "n_skipped": counts["skipped"]}
-    missing = counts["missing"]
-    row["about_files"] = [f"files-missing-{missing}-of-{entry.n_expected}"] if missing else []
+def _status(entry: Entry, counts: Mapping[str, int]) -> str:
     if counts["failed"]:
-        return row | {"status": "error"}
-    if counts["rows"] - missing < entry.n_expected or n_images == 0:
-        return row | {"status": "incomplete"}
-    low, high = wilson(counts["right"], n_images)
-    return row | {
-        "top1": 100 * counts["right"] / n_images,
-        "top5": 100 * counts["top5"] / n_images,
-        "top1_ci_low": 100 * low,
-        "top1_ci_high": 100 * high,
-        "robust_top1": 100 * counts["robust"] / n_images,
-        "linf_255_max": 255 * linf,
-        "status": "ok",
-    }
+        return "error"
+    there = counts["rows"] - counts["missing"]
+    return "ok" if there >= entry.n_expected and counts["scored"] else "incomplete"
 
 
 def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:
@@ -195,15 +207,8 @@ def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:
     return flags
 
 
-def _cost(cost: Cost) -> dict[str, Any]:
-    return {
-        "n_forward": cost.n_forward,
-        "n_backward": cost.n_backward,
-        "seconds": cost.seconds,
-    }
-
-
-def _flags(entry: Entry) -> list[str]:
+def _flags(row: Result) -> list[str]:
+    entry, missing = row.entry, row.counts["missing"]
     condition, dataset, manifest = entry.condition, entry.evaluation.dataset, entry.manifest
     flags = [*entry.evaluation.record.flags, *dataset.flags, *condition.flags]
     flags += [*_about_labels(entry), *_about_corrupted(entry), *entry.flags]
@@ -212,6 +217,8 @@ def _flags(entry: Entry) -> list[str]:
     flags += [f"{name}={condition.settings[name]}" for name in condition.changed]
     if condition.is_attacked and manifest.attack_precision != "fp32":
         flags.append(f"attack-in-{manifest.attack_precision}")
+    if missing:
+        flags.append(f"files-missing-{missing}-of-{entry.n_expected}")
     return flags
 
 

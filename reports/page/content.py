@@ -82,13 +82,15 @@ def make_page(
     sessions = sessions_of(runs)
     compared = comparison_section(runs, table, baseline)
     tables = page_tables(runs, table, Choices(baseline=normaliser))
-    drawn = embed_pictures(pictures(table, baseline=normaliser), MOST_PICTURES)
+    drawn = embed_pictures(
+        pictures(table, baseline=normaliser, attacks=runs.attacks), MOST_PICTURES
+    )
     said = without_flags(notes(runs, table), table)
     return Page(
         title=_title(table),
-        run=tuple(what_was_run(table)) or ("Nothing.",),
+        run=tuple(what_was_run(table, runs.attacks)) or ("Nothing.",),
         headlines=(*headlines(table), *compared.verdicts) or ("No number.",),
-        doubts=tuple(distrust_first(table, sessions)),
+        doubts=tuple(distrust_first(table, sessions, runs.attacks)),
         tables=tables.shown,
         pictures=drawn.shown,
         more_pictures=drawn.more,

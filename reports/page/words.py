@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from robustbench_twicing.conditions.condition import CLEAN
+from robustbench_twicing.conditions.condition import CLEAN, Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
 from ..imagenet_c.corruption_rows import ATTACK, corruption_rows
@@ -13,20 +13,25 @@ from ..metrics.sweeps import budget_curves
 from ..plots import attack_title
 from .flags import flags_by_kind
 
+Attacks = Mapping[str, Condition]
 MOST_NAMES = 6
 """Models that are gone through one by one."""
 HEADLINE = {"pixel": 1.0, "normalized": 4.0}
 """Budget x 255 by space, whose result is a headline: the nearest that was run."""
-BLACK_BOX = ("spsa", "spsa-any", "square", "autoattack")
 
 
-def what_was_run(table: pd.DataFrame) -> Iterator[str]:
-    """Models, images, conditions and protocol, one sentence a data set and protocol."""
+def what_was_run(table: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
+    """Models, images, conditions and protocol, one sentence a data set and protocol.
+
+    Args:
+        table: `results`.
+        attacks: see `Runs.attacks`.
+    """
     for (dataset, protocol), rows in table.groupby(["dataset", "protocol"], sort=False):
         images = rows["n_images"].max()
         yield (
             f"{_counted(rows)} on {dataset} ({images} {'image' if images == 1 else 'images'}), "
-            f"protocol {protocol}: {'; '.join(_conditions(rows))}."
+            f"protocol {protocol}: {'; '.join(_conditions(rows, attacks))}."
         )
 
 
@@ -49,8 +54,16 @@ def headlines(table: pd.DataFrame) -> Iterator[str]:
             yield f"{label}{where}: {', '.join(said) or 'neither clean nor attacked images'}."
 
 
-def distrust_first(table: pd.DataFrame, sessions: Sequence[Session]) -> Iterator[str]:
-    """What makes the numbers doubtful, the gravest first."""
+def distrust_first(
+    table: pd.DataFrame, sessions: Sequence[Session], attacks: Attacks
+) -> Iterator[str]:
+    """What makes the numbers doubtful, the gravest first.
+
+    Args:
+        table: `results`.
+        sessions: the processes that computed them.
+        attacks: see `Runs.attacks`.
+    """
     if table.empty:
         yield "Nothing was scored."
         return
@@ -61,7 +74,7 @@ def distrust_first(table: pd.DataFrame, sessions: Sequence[Session]) -> Iterator
         yield f"{len(lost)} of {len(table)} results are not scored: {', '.join(names)}{more}."
     yield from _flagged(table)
     yield from _precision(table)
-    yield from _not_tried(table)
+    yield from _not_tried(table, attacks)
     if table["protocol"].nunique() > 1:
         yield "Numbers of different protocols stand in different tables: they cannot be compared."
     if any(session.git is not None and session.git.dirty for session in sessions):
@@ -87,11 +100,10 @@ def _precision(table: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def _not_tried(table: pd.DataFrame) -> Iterator[str]:
-    attacks = set(table["attack"])
-    if attacks & {"fgsm", "pgd"} and not any(
-        name in attack for attack in attacks for name in BLACK_BOX
-    ):
+def _not_tried(table: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
+    tried = [condition for name, condition in attacks.items() if name in set(table["attack"])]
+    follows = any(condition.white_box for condition in tried)
+    if follows and not any(condition.about.gradient_free for condition in tried):
         yield (
             "No attack without gradients was run (SPSA, Square, AutoAttack): a model that only "
             "hides its gradients would look robust here."
@@ -110,7 +122,7 @@ def _counted(rows: pd.DataFrame) -> str:
     return f"{len(labels)} {'model' if len(labels) == 1 else 'models'} ({', '.join(labels)})"
 
 
-def _conditions(rows: pd.DataFrame) -> Iterator[str]:
+def _conditions(rows: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
     """Attacks with their budgets, in order."""
     for attack in rows["attack"].unique():
         own = rows[rows["attack"] == attack]
@@ -126,7 +138,7 @@ def _conditions(rows: pd.DataFrame) -> Iterator[str]:
             )
         elif (own["condition"].str.contains("@")).all():
             budgets = [f"{each:g}" for each in sorted(own["eps_255"].unique())]
-            yield f"{attack_title(rows, attack)} at {_listed(budgets)}/255"
+            yield f"{attack_title(rows, attack, attacks)} at {_listed(budgets)}/255"
         else:
             yield ", ".join(own["condition"].unique())
 

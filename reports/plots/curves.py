@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
+from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
 from ..metrics.flags import constants_in
@@ -32,6 +33,7 @@ def budget_curve(
     attack: str,
     accuracy: Accuracy = "top1",
     look_of: Mapping[str, Look] | None = None,
+    title: str = "",
 ) -> None:
     """Draw accuracy in percent over the budget in 255ths; clean accuracy stands at budget 0.
 
@@ -45,6 +47,7 @@ def budget_curve(
         attack: name in the ``attack`` column.
         accuracy: column to draw, ``top1`` or ``top5``.
         look_of: look of each label; by order of appearance unless given.
+        title: of the attack, see `attack_title`; its name unless given.
 
     Raises:
         UserError: several data sets or protocols, or one condition of a label twice.
@@ -62,7 +65,7 @@ def budget_curve(
     ax.set_ylim(-2, 102)
     band = " (band: 95 % interval)" if bands and len(curves) else ""
     ax.set_ylabel(f"{accuracy.replace('top', 'top-')} accuracy, %{band}")
-    named = f"{attack_title(results, attack)}, {accuracy.replace('top', 'top-')}"
+    named = f"{title or attack}, {accuracy.replace('top', 'top-')}"
     ax.set_title(f"{lettering(named)}\n{lettering(shown.place, 44)}")
 
 
@@ -86,11 +89,19 @@ def points(results: pd.DataFrame, attack: str, accuracy: Accuracy) -> pd.DataFra
     return found
 
 
-def attack_title(results: pd.DataFrame, attack: str) -> str:
-    """The attack's name as papers write it, with its steps where all rows have as many."""
+def attack_title(results: pd.DataFrame, attack: str, attacks: Mapping[str, Condition]) -> str:
+    """The attack's name as papers write it, with its steps where all rows have as many.
+
+    Args:
+        results: columns of `COLUMNS`.
+        attack: name in the ``attack`` column.
+        attacks: conditions by name, see `Runs.attacks`; the plain name where it is not there.
+    """
+    title = attacks[attack].about.title if attack in attacks else ""
     steps = set(results.loc[results["attack"] == attack, "steps"].dropna())
-    name = attack.upper() if attack in ("fgsm", "pgd", "spsa") else attack
-    return f"{name}-{int(steps.pop())}" if len(steps) == 1 and attack == "pgd" else name
+    if len(steps) == 1:
+        return title.replace("{steps}", str(int(steps.pop()))) or attack
+    return title.removesuffix("-{steps}") or attack
 
 
 def _interval(point: object) -> Sequence[float]:

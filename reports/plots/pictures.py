@@ -6,7 +6,7 @@ from typing import get_args
 import pandas as pd
 from matplotlib.figure import Figure
 
-from robustbench_twicing.conditions.condition import CLEAN
+from robustbench_twicing.conditions.condition import CLEAN, Condition
 
 from ..imagenet_c.corruption_error import Baseline
 from ..imagenet_c.corruption_rows import ATTACK
@@ -25,7 +25,12 @@ MOST_NAMES = 5
 """Models that a description goes through one by one."""
 
 
-def pictures(results: pd.DataFrame, *, baseline: Baseline | None = None) -> Iterator[Picture]:
+def pictures(
+    results: pd.DataFrame,
+    *,
+    baseline: Baseline | None = None,
+    attacks: Mapping[str, Condition] | None = None,
+) -> Iterator[Picture]:
     """Draw accuracy over the budget of each attack, and corruption errors, where there are any.
 
     Data sets, protocols and, for corruptions, sources of images have pictures of their own. A model
@@ -34,19 +39,23 @@ def pictures(results: pd.DataFrame, *, baseline: Baseline | None = None) -> Iter
     Args:
         results: columns of `COLUMNS`.
         baseline: the normaliser of corruption errors, AlexNet unless given.
+        attacks: see `Runs.attacks`; attacks are called by their plain names unless given.
     """
     look_of = looks(list(results["label"]))
     corrupted = results[results["attack"] == ATTACK]
     for _, rows in results.groupby(["dataset", "protocol"], sort=False):
         for attack in budget_curves(rows)["attack"].unique():
             name = file_name("accuracy", attack, *places(rows, results, PLACE))
-            yield _budgets(rows, attack, look_of, name)
+            title = attack_title(rows, attack, attacks or {})
+            yield _budgets(rows, attack, title, look_of, name)
         for _, same in rows[rows["attack"] == ATTACK].groupby("source", sort=False):
             place = places(same, corrupted, (*PLACE, "source"))
             yield from corruption_pictures(same, baseline, look_of, place=place)
 
 
-def _budgets(rows: pd.DataFrame, attack: str, look_of: Mapping[str, Look], name: str) -> Picture:
+def _budgets(
+    rows: pd.DataFrame, attack: str, title: str, look_of: Mapping[str, Look], name: str
+) -> Picture:
     ours = rows[rows["attack"].isin([CLEAN, attack])]
     ours = ours[ours["label"].isin(rows.loc[rows["attack"] == attack, "label"])]
     shown, labels = panel(ours), list(dict.fromkeys(ours["label"]))
@@ -54,9 +63,9 @@ def _budgets(rows: pd.DataFrame, attack: str, look_of: Mapping[str, Look], name:
         figure = Figure(figsize=(8.4, max(3.2, legend_height(labels))))
         axes = figure.subplots(1, 2, gridspec_kw={"wspace": 0.28})
         for ax, accuracy in zip(axes, get_args(Accuracy), strict=True):
-            budget_curve(ax, ours, attack=attack, accuracy=accuracy, look_of=look_of)
+            budget_curve(ax, ours, attack=attack, accuracy=accuracy, look_of=look_of, title=title)
         outside_legend(axes[-1])
-    title = f"Accuracy under {attack_title(ours, attack)}: {shown.place}"
+    title = f"Accuracy under {title}: {shown.place}"
     alt = f"Two line plots, top-1 and top-5 accuracy in percent over the budget. {title}. "
     alt += _described(ours, attack, labels)
     return Picture(name, title, alt, figure)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from itertools import takewhile
 
 import numpy as np
 import pandas as pd
@@ -122,7 +123,8 @@ def _check_one_each(part: pd.DataFrame, rows: Sequence[str], columns: Sequence[s
         return
     first = twice.iloc[0]
     same = twice[(twice[places] == first[places]).all(axis=1)]
-    differ = [name for name in COLUMNS[:16] if same[name].astype(str).nunique() > 1]
+    about = takewhile(lambda name: name != "top1", COLUMNS)
+    differ = [name for name in about if same[name].astype(str).nunique() > 1]
     where = ", ".join(f"{name} {first[name]}" for name in places)
     raise UserError(
         f"{len(same)} results would share the cell of {where}; they differ in "

@@ -89,7 +89,7 @@ def _draw(
 ) -> list[Path]:
     from reports.plots import forest_pictures, pictures, save_pictures
 
-    drawn = pictures(table, baseline=normaliser)
+    drawn = pictures(table, baseline=normaliser, attacks=runs.attacks)
     comparison = compare_if_possible(runs, table, baseline=baseline)
     if not isinstance(comparison, str):
         drawn = chain(drawn, forest_pictures(comparison.rows, comparison.baseline))

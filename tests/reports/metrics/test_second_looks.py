@@ -16,6 +16,7 @@ from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task, with_clean_subsets
 from tests.palette import palette, subset_folders, wnid_folders, write
+from tests.reports.plots.rows import attacks_of
 
 A = subset_indices("imagenet-a")
 OUTSIDE = {index: index + 1 for index in A if index + 1 not in A}
@@ -68,7 +69,7 @@ def test_they_are_not_attacked(folders: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_page_says_which_images_and_which_number(folders: Path, tmp_path: Path) -> None:
     table = results(evaluate(folders, tmp_path / "run").folder)
-    whole, shifted = what_was_run(table)
+    whole, shifted = what_was_run(table, attacks_of(table))
     assert "clean images; clean/imagenet-a-classes; PGD" in whole
     assert "the images of imagenet-a as they are; imagenet-a/1000-way; PGD" in shifted
     _, said = headlines(table)

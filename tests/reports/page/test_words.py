@@ -7,7 +7,7 @@ from reports.merging.sessions import Session
 from reports.page.flags import flags_by_kind
 from reports.page.words import distrust_first, headlines, what_was_run
 from reports.statistics.intervals import wilson
-from tests.reports.plots.rows import IMAGES, joined, row, sweep, table
+from tests.reports.plots.rows import IMAGES, attacks_of, joined, row, sweep, table
 
 RIGHT = {"0": 150, "0.5": 120, "1": 60, "4": 10}
 
@@ -25,7 +25,7 @@ def with_intervals(rows: pd.DataFrame) -> pd.DataFrame:
 
 def test_what_was_run_names_models_images_attacks_and_budgets() -> None:
     rows = joined(sweep("A", "fgsm", RIGHT), sweep("A", "pgd", {"1": 5}), sweep("B", "fgsm", RIGHT))
-    (said,) = what_was_run(rows)
+    (said,) = what_was_run(rows, attacks_of(rows))
     assert said == (
         "2 models (A, B) on photos (200 images), protocol pixel: clean images; "
         "FGSM at 0.5, 1 and 4/255; PGD-20 at 1/255."
@@ -34,12 +34,12 @@ def test_what_was_run_names_models_images_attacks_and_budgets() -> None:
 
 def test_each_place_has_a_sentence() -> None:
     rows = joined(sweep("A", "fgsm", RIGHT), sweep("A", "fgsm", RIGHT, protocol="paper"))
-    assert [said.count("protocol paper") for said in what_was_run(rows)] == [0, 1]
+    assert [said.count("protocol paper") for said in what_was_run(rows, attacks_of(rows))] == [0, 1]
 
 
 def test_many_models_are_counted_and_one_image_is_one() -> None:
     rows = joined(*(sweep(f"m{n}", "fgsm", {"0": 1}, n_images=1) for n in range(7)))
-    assert next(what_was_run(rows)).startswith("7 models on photos (1 image), ")
+    assert next(what_was_run(rows, attacks_of(rows))).startswith("7 models on photos (1 image), ")
 
 
 def test_corruptions_and_sets_without_budgets_are_said() -> None:
@@ -50,7 +50,7 @@ def test_corruptions_and_sets_without_budgets_are_said() -> None:
             row("A", "imagenet-a", 5),
         ]
     )
-    (said,) = what_was_run(rows)
+    (said,) = what_was_run(rows, attacks_of(rows))
     assert "2 corruptions of ImageNet-C at severity 1 and 3 (official)" in said
     assert said.endswith("imagenet-a.")
 
@@ -100,7 +100,7 @@ def session(*, dirty: bool) -> Session:
 
 
 def doubts(rows: pd.DataFrame, *sessions: Session) -> list[str]:
-    return list(distrust_first(with_intervals(rows), sessions))
+    return list(distrust_first(with_intervals(rows), sessions, attacks_of(rows)))
 
 
 def test_what_is_not_scored_comes_first() -> None:
@@ -149,7 +149,7 @@ def test_two_protocols_and_changed_code_are_said() -> None:
 
 def test_nothing_at_all() -> None:
     assert doubts(table([])) == ["Nothing was scored."]
-    assert list(headlines(table([]))) == list(what_was_run(table([]))) == []
+    assert list(headlines(table([]))) == list(what_was_run(table([]), attacks_of(table([])))) == []
 
 
 def test_kinds_of_flags_name_the_results_that_have_them() -> None:

@@ -6,6 +6,9 @@ from typing import Any
 import pandas as pd
 
 from reports import COLUMNS
+from robustbench_twicing.conditions.condition import Condition
+from robustbench_twicing.conditions.recorded import About
+from robustbench_twicing.records.first_version import about_of
 
 IMAGES = 200
 TEXT = {"checkpoint": "random:0", "checkpoint_sha256": "", "weights": "", "flags": ""}
@@ -51,3 +54,14 @@ def sweep(label: str, attack: str, right: Mapping[str, int | None], **values: An
 def joined(*tables: pd.DataFrame) -> pd.DataFrame:
     """Tables under each other."""
     return pd.concat(tables, ignore_index=True)
+
+
+def attacks_of(rows: pd.DataFrame) -> dict[str, Condition]:
+    """What `Runs.attacks` says of the attacks in some rows."""
+    names = dict.fromkeys(rows["attack"])
+    return {
+        name: Condition(
+            name, name, white_box=name in ("fgsm", "pgd"), about=About(**about_of(name, ""))
+        )
+        for name in names
+    }

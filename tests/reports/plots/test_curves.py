@@ -9,11 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from reports.plots import budget_curve, outside_legend
+from reports.plots import attack_title, budget_curve, outside_legend
 from reports.plots.curves import MOST_BANDS
 from reports.statistics.intervals import wilson
 from robustbench_twicing.errors import UserError
-from tests.reports.plots.rows import IMAGES, joined, row, sweep, table
+from tests.reports.plots.rows import IMAGES, attacks_of, joined, row, sweep, table
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_top5_is_another_column(ax: Axes) -> None:
 @pytest.mark.slow
 def test_each_attack_has_its_own_points(ax: Axes) -> None:
     rows = joined(sweep("A", "fgsm", RIGHT), sweep("A", "pgd", {"1": 20}))
-    budget_curve(ax, rows, attack="pgd")
+    budget_curve(ax, rows, attack="pgd", title=attack_title(rows, "pgd", attacks_of(rows)))
     assert data(ax.lines[0]) == {0: 75, 1: 10}
     assert ax.get_title(loc="center").startswith("PGD-20, top-1\n")
 

@@ -9,7 +9,7 @@ import pytest
 from reports.plots import pictures, save_pictures
 from reports.plots.corruption_bars import MOST_BARS
 from robustbench_twicing.data.imagenet_c import MAIN, SEVERITIES
-from tests.reports.plots.rows import joined, row, sweep, table
+from tests.reports.plots.rows import attacks_of, joined, row, sweep, table
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +52,8 @@ def test_a_model_looks_the_same_in_all_pictures() -> None:
 
 
 def test_the_description_gives_the_numbers_of_a_few_models() -> None:
-    (found,) = pictures(joined(sweep("A", "fgsm", RIGHT), sweep("B", "fgsm", {"1": None})))
+    rows = joined(sweep("A", "fgsm", RIGHT), sweep("B", "fgsm", {"1": None}))
+    (found,) = pictures(rows, attacks=attacks_of(rows))
     assert "A: top-1 75.0 at 0/255, 30.0 at 1/255, 5.0 at 4/255." in found.alt
     assert "B: top-1 not scored." in found.alt
     assert found.title == "Accuracy under FGSM: photos, 200 images, protocol pixel"
