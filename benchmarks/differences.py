@@ -18,8 +18,8 @@ SETTINGS, RECORDS, METADATA = "run.json", "records", "metadata of parts"
 KEYS = ("part", "label", "dataset", "protocol", "condition", "image", "number", "corruption")
 """Columns that name a row, as far as a table has them."""
 META = b"robustbench_twicing"
-WORDING = frozenset({"notes", "messages"})
-"""Entries of run.json that hold sentences."""
+WORDING = frozenset({"notes", "messages", "about"})
+"""Entries of run.json that hold words for readers: sentences, and what reports say of a thing."""
 UNLIKE_ANYWAY = frozenset({"seconds", "belongs_to"})
 """In the metadata of parts: time, and a hash of run.json with its sentences."""
 
@@ -47,7 +47,7 @@ class Comparison(NamedTuple):
         if not self.differences:
             yield f"same: {self.name}: {self.rows} rows, {self.records} records"
         if self.wording:
-            yield f"wording differs: {self.name}: notes in {SETTINGS}"
+            yield f"wording differs: {self.name}: words in {SETTINGS}"
 
 
 def summary(comparisons: Sequence[Comparison]) -> str:

@@ -150,7 +150,7 @@ def test_time_versions_and_wording_may_differ(there: Path, here: Path) -> None:
     change_text("run.json", SENTENCE, "Another one.")(here)
     assert list(compare_folders("run", there, here).lines()) == [
         "same: run: 2 rows, 4 records",
-        "wording differs: run: notes in run.json",
+        "wording differs: run: words in run.json",
     ]
 
 
