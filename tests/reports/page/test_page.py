@@ -148,6 +148,13 @@ def values(read: Read) -> list[float]:
     return [float(each["data-value"]) for each in cells if "data-value" in each]
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pictures, for tests of what is written; drawing them takes most of a page's time."""
+    monkeypatch.setattr(content, "pictures", lambda *_, **__: iter(()))
+
+
+@pytest.mark.usefixtures("undrawn")
 def test_cells_keep_full_precision(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {"A": {"clean": [0, 1, 1], "pgd@1/255": [1, 0, 0]}})
     table = results(merge([run]))
@@ -213,6 +220,7 @@ def test_pictures_stop_where_there_is_no_more_room(
     assert "--plots --out DIR draws all of them" in read.texts
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_adversarial_examples_are_in_the_page(tmp_path: Path) -> None:
     label = "<i>A</i>"
     model = convnet()
@@ -230,6 +238,7 @@ def test_adversarial_examples_are_in_the_page(tmp_path: Path) -> None:
     assert sum("taken for class" in each.attributes["alt"] for each in shown) == 2
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_manifest_tells_versions_hashes_and_settings(tmp_path: Path) -> None:
     conditions = [clean(), ATTACKS["pgd"].condition(Fraction(1, 255), overrides={"steps": 3})]
     out = tmp_path / "run"
@@ -257,6 +266,7 @@ def test_equal_runs_give_equal_pages(tmp_path: Path) -> None:
     assert one.read_bytes() == two.read_bytes()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_half_characters_do_not_stop_the_page(tmp_path: Path) -> None:
     """JSON can hold halves of surrogate pairs; UTF-8 cannot."""
     run = write_run(tmp_path / "run", {"A": outcomes()}, part_size=6)

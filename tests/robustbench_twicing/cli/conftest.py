@@ -91,18 +91,23 @@ def grey(path: Path, level: int) -> None:
     Image.new("RGB", (8, 8), (level,) * 3).save(path)
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
-    """A fresh folder with data and code."""
-    data = tmp_path / "photos"
+def make_site(root: Path) -> Site:
+    """Put data and code into an empty folder."""
+    data = root / "photos"
     dark, bright = wnids()[:2]
     for margin in (3, 7, 15, 31, 63):
         grey(data / dark / f"{margin:02d}.png", 127 - margin // 2)
         grey(data / bright / f"{margin:02d}.png", 128 + margin // 2)
     grey(data / dark / "wrong.png", 255)
-    code = tmp_path / "network.py"
+    code = root / "network.py"
     code.write_text(NETWORK)
-    return Site(tmp_path, data, f"{code}:build")
+    return Site(root, data, f"{code}:build")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """A fresh folder with data and code."""
+    return make_site(tmp_path)
 
 
 EvaluateSets = Callable[..., int]

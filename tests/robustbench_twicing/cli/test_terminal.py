@@ -33,7 +33,7 @@ def shell(line: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
 @pytest.mark.slow
 @full
 def test_a_full_standard_output_is_one_line() -> None:
-    done = shell('"$0" run_eval.py attacks > /dev/full')
+    done = shell('"$0" run_eval.py models > /dev/full')
     assert done.returncode == 1
     assert done.stderr == (
         "robustbench-twicing: standard output cannot be written to: No space left on device\n"

@@ -17,6 +17,7 @@ from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
+from robustbench_twicing.evaluation.runner import Run
 from tests.tiny import PREPROCESSING, column, convnet, noise, quick_conditions, run, table, text
 
 pytestmark = pytest.mark.slow
@@ -73,9 +74,17 @@ BROKEN: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def without(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The run without any broken attack."""
+    out = tmp_path_factory.mktemp("without") / "run"
+    conditions = quick_conditions("clean", "fgsm", "pgd")
+    return run(convnet(), noise(7), conditions, out, batch_size=3)
+
+
 @pytest.mark.parametrize("kind", BROKEN)
 def test_a_broken_attack_is_an_error_row_and_others_are_as_without_it(
-    kind: str, tmp_path: Path
+    kind: str, without: Run, tmp_path: Path
 ) -> None:
     attack, message = BROKEN[kind]
 
@@ -86,7 +95,6 @@ def test_a_broken_attack_is_an_error_row_and_others_are_as_without_it(
     first, *others = names.items()
     conditions: dict[str, Any] = {**dict([first]), "broken@4/255": called, **dict(others)}
     done = evaluate(convnet(), noise(7), conditions, out=tmp_path / "run", batch_size=3)
-    wanted = evaluate(convnet(), noise(7), names, out=tmp_path / "without", batch_size=3)
     records = done.records()
     errors = records[records["condition"] == "broken@4/255"]
     assert set(errors["status"][:3]) == {"error"}
@@ -96,7 +104,7 @@ def test_a_broken_attack_is_an_error_row_and_others_are_as_without_it(
     assert row["status"] == "error"
     for name in ("top1", "top5", "top1_ci_low", "top1_ci_high", "robust_top1", "linf_255_max"):
         assert row[name] != row[name], f"{name} is not empty"
-    assert text(records, without="broken@4/255") == text(wanted.records())
+    assert text(records, without="broken@4/255") == text(without.records())
 
 
 def test_one_bad_batch_spoils_the_condition_not_just_its_images(tmp_path: Path) -> None:
@@ -194,7 +202,9 @@ def test_a_sweep_that_fails_is_error_rows_from_there_on(
     assert column(done, "status") == [*status, "ok"]
 
 
-def test_an_attack_that_leaves_the_model_in_train_mode_changes_no_number(tmp_path: Path) -> None:
+def test_an_attack_that_leaves_the_model_in_train_mode_changes_no_number(
+    without: Run, tmp_path: Path
+) -> None:
     def training(model: nn.Module, x: Tensor, y: Tensor, *, generator: Any) -> Tensor:
         model.train()
         return x
@@ -205,11 +215,8 @@ def test_an_attack_that_leaves_the_model_in_train_mode_changes_no_number(tmp_pat
     model = convnet()
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     done = evaluate(model, noise(7), conditions, out=tmp_path / "run", batch_size=3)
-    wanted = run(
-        convnet(), noise(7), [clean(), fgsm, pgd], tmp_path / "without", batch_size=3
-    ).records()
     records = done.records()
-    assert text(records, without="it@4/255") == text(wanted)
+    assert text(records, without="it@4/255") == text(without.records())
     moved = records[records["condition"] == "it@4/255"]
     assert moved["loss"].tolist() == moved["clean_loss"].tolist()
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())

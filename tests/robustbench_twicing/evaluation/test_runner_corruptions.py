@@ -186,12 +186,12 @@ def test_the_python_interface_takes_corruptions_by_their_id(data: Dataset) -> No
 
 
 SCRIPT = """
-import sys
-from pathlib import Path
-from robustbench_twicing.data.opening import open_dataset
-from tests.robustbench_twicing.evaluation.test_runner_corruptions import CONDITIONS, run
+if __name__ == "__main__":  # the workers import this file, too, and need nothing of it
+    import sys
+    from pathlib import Path
+    from robustbench_twicing.data.opening import open_dataset
+    from tests.robustbench_twicing.evaluation.test_runner_corruptions import run
 
-if __name__ == "__main__":
     run(open_dataset(sys.argv[1]), Path(sys.argv[2]), batch_size=1, workers=2)
 """
 

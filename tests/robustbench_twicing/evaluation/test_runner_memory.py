@@ -1,16 +1,17 @@
 """Memory that runs out: smaller batches, said so, and the same numbers."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import pandas as pd
 import pytest
 import torch
 from torch import Tensor
 
+from reports import results
 from robustbench_twicing import evaluate
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.evaluation.runner import Run
 from tests.tiny import (
     PREPROCESSING,
     ConvNet,
@@ -56,30 +57,45 @@ def model(network: ConvNet) -> Classifier:
     return Classifier(network, PREPROCESSING, ModelRecord("hungry"))
 
 
+class Outcome(NamedTuple):
+    """results.csv and the records of a run, read once."""
+
+    rows: pd.DataFrame
+    records: pd.DataFrame
+
+    @property
+    def flags(self) -> set[str]:
+        """Flags of any row."""
+        return {flag for cell in self.rows["flags"] for flag in cell.split(";") if flag}
+
+
+def outcome(network: ConvNet, out: Path) -> Outcome:
+    done = run(model(network), noise(7), CONDITIONS, out, batch_size=6)
+    return Outcome(results(done.folder), done.records())
+
+
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Run:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """The run in which everything fits."""
-    out = tmp_path_factory.mktemp("whole") / "run"
-    return run(model(ConvNet()), noise(7), CONDITIONS, out, batch_size=6)
+    return outcome(ConvNet(), tmp_path_factory.mktemp("whole") / "run")
 
 
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("error", ERRORS, ids=["cuda", "cpu", "python"])
 @pytest.mark.parametrize("most", [1, 3])
 def test_batches_are_halved_until_they_fit(
-    most: int, error: Exception, backward: bool, whole: Run, tmp_path: Path
+    most: int, error: Exception, backward: bool, whole: Outcome, tmp_path: Path
 ) -> None:
-    hungry = model(Hungry(most, error, backward=backward))
-    done = run(hungry, noise(7), CONDITIONS, tmp_path / "run", batch_size=6)
-    assert all("batch-halved" in cell.split(";") for cell in column(done, "flags"))
-    assert flags(done) - flags(whole) == {"batch-halved"}
-    assert set(column(done, "status")) == {"ok"}
+    done = outcome(Hungry(most, error, backward=backward), tmp_path / "run")
+    assert all("batch-halved" in cell.split(";") for cell in done.rows["flags"])
+    assert done.flags - whole.flags == {"batch-halved"}
+    assert set(done.rows["status"]) == {"ok"}
     for name in ("index", "image", "condition", "prediction", "clean_rank"):
-        assert done.records()[name].tolist() == whole.records()[name].tolist()
-    losses = [each.records()["loss"].tolist() for each in (done, whole)]
+        assert done.records[name].tolist() == whole.records[name].tolist()
+    losses = [each.records["loss"].tolist() for each in (done, whole)]
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
     for name in ("top1", "robust_top1", "n_images"):
-        assert column(done, name) == column(whole, name)
+        assert done.rows[name].tolist() == whole.rows[name].tolist()
 
 
 def test_halves_are_as_large_as_fits(tmp_path: Path) -> None:

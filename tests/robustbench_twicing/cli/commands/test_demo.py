@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from robustbench_twicing.checkpoints import bundled as zoo
+from robustbench_twicing.cli import report_files
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.cli.commands import demo
 from robustbench_twicing.conditions.condition import clean
@@ -41,9 +42,13 @@ def test_every_kind_of_output(
     assert any("compar" in path.name for path in (out / "report").iterdir())
     assert str(out / "report") in capsys.readouterr().out
     monkeypatch.setattr(demo, "QUICK_IMAGES", 1)
+    monkeypatch.setattr(report_files, "write_files", lambda *_, **__: [])  # drawn once is enough
     assert main(["demo", "--quick", "--out", str(out)]) == 0
     again = pd.read_csv(out / "run" / "results.csv")
     assert set(again["n_images"]) == {1}, "it was made anew"
+    made = {path.suffix[1:] for path in (out / "report").rglob("*") if path.is_file()}
+    assert not made & {"png", "pdf", "svg"}, "no picture of the earlier demo is left"
+    assert not (out / "report" / "index.html").exists()
 
 
 @pytest.mark.parametrize("strange", ["notes.txt", "run/run.json"])

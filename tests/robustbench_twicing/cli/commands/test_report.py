@@ -3,17 +3,44 @@
 import csv
 import io
 import re
+import shutil
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
 from reports import merge, read_normaliser, results
 from robustbench_twicing.cli.app import main
-from tests.robustbench_twicing.cli.conftest import Site
+from tests.robustbench_twicing.cli.conftest import Site, make_site
 
 pytestmark = pytest.mark.slow
+
+
+class Evaluated(Protocol):
+    """Put a finished run into the site's folder."""
+
+    def __call__(self, *arguments: str, out: str = "run") -> None:
+        """``arguments`` of eval; ``out`` names the run's folder."""
+
+
+@pytest.fixture(scope="module")
+def evaluations(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """Where each evaluation that several tests report on is made once."""
+    return make_site(tmp_path_factory.mktemp("evaluations"))
+
+
+@pytest.fixture
+def evaluated(evaluations: Site, site: Site) -> Evaluated:
+    """A copy of an evaluation, for the test to report on, damage and write into."""
+
+    def copy(*arguments: str, out: str = "run") -> None:
+        made = evaluations.root / "runs" / "_".join(arguments).replace("/", "of")
+        if not made.exists():
+            assert evaluations.eval(*arguments, out=str(made)) == 0
+        shutil.copytree(made, site.root / out)
+
+    return copy
 
 
 def rows(text: str) -> list[list[str]]:
@@ -30,8 +57,10 @@ def test_the_file_is_made_again(site: Site, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == shown
 
 
-def test_runs_are_joined_under_one_heading(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    assert site.eval("--attacks", "clean", out="a") == 0
+def test_runs_are_joined_under_one_heading(
+    site: Site, evaluated: Evaluated, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluated("--attacks", "clean", out="a")
     assert site.eval("--attacks", "fgsm", "--eps", "1/255", out="b") == 0
     capsys.readouterr()
     runs = [str(site.root / name) for name in "ab"]
@@ -45,9 +74,9 @@ def test_runs_are_joined_under_one_heading(site: Site, capsys: pytest.CaptureFix
 
 
 def test_a_damaged_run_is_refused_in_one_line(
-    site: Site, capsys: pytest.CaptureFixture[str]
+    site: Site, evaluated: Evaluated, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert site.eval("--attacks", "clean") == 0
+    evaluated("--attacks", "clean")
     part = next((site.root / "run").rglob("*.parquet"))
     part.write_bytes(part.read_bytes()[:-9])
     capsys.readouterr()
@@ -57,8 +86,8 @@ def test_a_damaged_run_is_refused_in_one_line(
     assert f"{part} is damaged" in err
 
 
-def test_the_worst_run_gives_the_status(site: Site) -> None:
-    assert site.eval("--attacks", "clean", out="a") == 0
+def test_the_worst_run_gives_the_status(site: Site, evaluated: Evaluated) -> None:
+    evaluated("--attacks", "clean", out="a")
     share = ("--attacks", "clean", "--shard", "1/2", "--label", "other")
     assert site.eval(*share, out="b") == 0
     runs = [str(site.root / name) for name in "ba"]
@@ -84,17 +113,19 @@ def test_pictures_are_drawn_where_they_are_wanted(
     assert {line.rpartition("/")[2] for line in shown.err.splitlines()} == wanted
 
 
-def test_pictures_need_a_folder(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    assert site.eval("--attacks", "clean") == 0
+def test_pictures_need_a_folder(
+    site: Site, evaluated: Evaluated, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluated("--attacks", "clean")
     capsys.readouterr()
     assert main(["report", str(site.root / "run"), "--plots"]) == 1
     assert "say with --out in which folder" in capsys.readouterr().err
 
 
 def test_a_table_in_every_format_on_standard_output(
-    site: Site, capsys: pytest.CaptureFixture[str]
+    site: Site, evaluated: Evaluated, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert site.eval("--attacks", "clean,fgsm", "--eps", "4/255") == 0
+    evaluated("--attacks", "clean,fgsm", "--eps", "4/255")
     capsys.readouterr()
     starts = {
         "csv": "model,Clean top-1",
@@ -111,9 +142,9 @@ def test_a_table_in_every_format_on_standard_output(
 
 
 def test_without_a_preset_the_formats_hold_all_results(
-    site: Site, capsys: pytest.CaptureFixture[str]
+    site: Site, evaluated: Evaluated, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert site.eval("--attacks", "clean,fgsm", "--eps", "4/255") == 0
+    evaluated("--attacks", "clean,fgsm", "--eps", "4/255")
     capsys.readouterr()
     assert main(["report", str(site.root / "run"), "--format", "md"]) == 0
     text = capsys.readouterr().out
@@ -121,8 +152,10 @@ def test_without_a_preset_the_formats_hold_all_results(
     assert "protocol pixel" in text
 
 
-def test_files_of_all_formats_in_a_folder(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    assert site.eval("--attacks", "clean,fgsm", "--eps", "4/255") == 0
+def test_files_of_all_formats_in_a_folder(
+    site: Site, evaluated: Evaluated, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluated("--attacks", "clean,fgsm", "--eps", "4/255")
     out = site.root / "tables"
     capsys.readouterr()
     arguments = ["--preset", "table1", "--out", str(out)]
@@ -135,9 +168,9 @@ def test_files_of_all_formats_in_a_folder(site: Site, capsys: pytest.CaptureFixt
 
 
 def test_budgets_are_chosen_and_what_was_not_run_is_said(
-    site: Site, capsys: pytest.CaptureFixture[str]
+    site: Site, evaluated: Evaluated, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert site.eval("--attacks", "clean,fgsm", "--eps", "1/255,8/255") == 0
+    evaluated("--attacks", "clean,fgsm", "--eps", "1/255,8/255", "--label", "mine")
     capsys.readouterr()
     run = str(site.root / "run")
     assert main(["report", run, "--preset", "table1", "--format", "md"]) == 0
@@ -152,8 +185,8 @@ def test_budgets_are_chosen_and_what_was_not_run_is_said(
     assert {"FGSM 1/255 top-1", "PGD 1/255 top-1"} <= set(rows(capsys.readouterr().out)[0])
 
 
-def test_a_free_table(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    assert site.eval("--attacks", "clean,fgsm", "--eps", "1/255,8/255", "--label", "mine") == 0
+def test_a_free_table(site: Site, evaluated: Evaluated, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluated("--attacks", "clean,fgsm", "--eps", "1/255,8/255", "--label", "mine")
     capsys.readouterr()
     arguments = ["--rows", "label", "--columns", "condition", "--values", "top1, n_images"]
     assert main(["report", str(site.root / "run"), *arguments, "--format", "csv"]) == 0
@@ -163,8 +196,10 @@ def test_a_free_table(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     assert table[1][2] == "11"
 
 
-def test_an_empty_preset_says_what_there_is(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    assert site.eval("--attacks", "clean") == 0
+def test_an_empty_preset_says_what_there_is(
+    site: Site, evaluated: Evaluated, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evaluated("--attacks", "clean")
     capsys.readouterr()
     assert main(["report", str(site.root / "run"), "--preset", "table2"]) == 1
     err = capsys.readouterr().err
@@ -230,8 +265,8 @@ def test_the_page_is_made_of_everything(site: Site, capsys: pytest.CaptureFixtur
     assert shown.out == ""
 
 
-def test_tables_that_are_named_stand_beside_the_page(site: Site) -> None:
-    assert site.eval("--attacks", "clean") == 0
+def test_tables_that_are_named_stand_beside_the_page(site: Site, evaluated: Evaluated) -> None:
+    evaluated("--attacks", "clean")
     out = site.root / "page"
     arguments = ["--preset", "featscale", "--format", "html", "--out", str(out)]
     assert main(["report", str(site.root / "run"), *arguments]) == 0
@@ -265,9 +300,13 @@ def test_differences_are_drawn_with_the_pictures(site: Site) -> None:
     ],
 )
 def test_a_baseline_must_be_there_and_of_use(
-    site: Site, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+    site: Site,
+    evaluated: Evaluated,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    said: str,
 ) -> None:
-    assert site.eval("--attacks", "clean", "--label", "B") == 0
+    evaluated("--attacks", "clean", "--label", "B")
     capsys.readouterr()
     given = [each.format(site.root / "out") for each in arguments]
     assert main(["report", str(site.root / "run"), *given]) == 1
@@ -293,12 +332,12 @@ def count_calls(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any]) -
 
 @pytest.mark.parametrize("form", ["html", "console"])
 def test_runs_are_merged_once_and_the_normaliser_is_read_once(
-    form: str, site: Site, monkeypatch: pytest.MonkeyPatch
+    form: str, site: Site, evaluated: Evaluated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Reading the normaliser merges it, too: it is a run."""
-    assert site.eval("--attacks", "clean") == 0
+    evaluated("--attacks", "clean")
     fog = ("--corruptions", "fog", "--severities", "3", "--imagenet-c-size", "32")
-    assert site.eval(*fog, out="unit") == 0
+    evaluated(*fog, out="unit")
     run, unit, out = (str(site.root / name) for name in ("run", "unit", "out"))
     functions = (read_normaliser, merge, results)
     calls = [count_calls(monkeypatch, function) for function in functions]
