@@ -19,7 +19,7 @@ from robustbench_twicing.records.schema import RECORD_SCHEMA
 from .frames import condition_codes, records_frame
 from .identity import check_one_label, check_same
 from .runs import Entry, Key, Runs
-from .sessions import Session, mixtures, read_sessions
+from .sessions import Session, kernels_of, mixtures, read_sessions
 from .shards import read_shards
 
 
@@ -66,9 +66,13 @@ class _Merging:
 
     def add_sessions(self, shards: Sequence[RunFolder]) -> tuple[str, ...]:
         """Note which processes worked on one run; flags where they were not alike."""
-        own = [each for folder in shards for each in read_sessions(folder.path)]
-        self.sessions += own
-        found = list(mixtures(own))
+        sessions = [
+            session
+            for folder in shards
+            for session in read_sessions(folder.path, kernels_of(folder.manifest))
+        ]
+        self.sessions += sessions
+        found = list(mixtures(sessions))
         names = " and ".join(str(folder.path) for folder in shards)
         self.mixed += [f"{names}: unlike processes worked on it: {each.words}." for each in found]
         return tuple(each.flag for each in found)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.text import read_json
+from robustbench_twicing.records.manifest import Manifest
 
 VERSIONS, MACHINES = "mixed-versions", "mixed-machines"
 """Flags of the numbers of a run on which unlike processes worked."""
@@ -67,13 +68,27 @@ class Mixture(NamedTuple):
     words: str
 
 
-def read_sessions(folder: Path) -> list[Session]:
+def read_sessions(folder: Path, kernels: str = "") -> list[Session]:
     """Every process that worked on a run, in order of start.
+
+    Args:
+        folder: of the run.
+        kernels: of a process that does not say it itself.
 
     Raises:
         UserError: a damaged file.
     """
-    return [_read(path) for path in sorted((folder / "sessions").glob("*.json"))]
+    sessions = [_read(path) for path in sorted((folder / "sessions").glob("*.json"))]
+    return [
+        session.model_copy(update={"kernels": session.kernels or kernels}) for session in sessions
+    ]
+
+
+def kernels_of(manifest: Manifest) -> str:
+    """How processors compute by the manifest, where early versions noted it for all processes."""
+    details = [evaluation.record.details for evaluation in manifest.evaluations]
+    names = {f"{one['kernels']} {one['memory_format']}" for one in details if "kernels" in one}
+    return ", ".join(sorted(names))
 
 
 def mixtures(sessions: Sequence[Session]) -> Iterator[Mixture]:

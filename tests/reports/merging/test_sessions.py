@@ -59,6 +59,36 @@ def test_what_differs_is_named(change: dict[str, Any], flag: str, words: str) ->
     assert list(mixtures([session(), session(**change), session()])) == [(flag, words)]
 
 
+def test_kernels_and_batch_sizes_differ_only_where_they_are_known() -> None:
+    plain, other = session(kernels="plain", batch_size=32), session(kernels="onednn", batch_size=8)
+    assert not list(mixtures([session(), plain]))
+    assert list(mixtures([session(), plain, other])) == [
+        ("mixed-machines", "kernels plain and onednn, batch size 32 and 8")
+    ]
+
+
+@pytest.mark.slow
+def test_shards_of_unlike_kernels_are_one_run_and_say_so(tmp_path: Path) -> None:
+    """Of an early version, which noted the kernels in the manifest alone; and of this one."""
+    for name, noted in (("early", {}), ("now", {"kernels": "onednn contiguous"})):
+        folders = []
+        for number, kernels in enumerate(("plain", "onednn"), start=1):
+            details = {"kernels": kernels, "memory_format": "contiguous"}
+            shard = write_run(
+                tmp_path / name / kernels,
+                {"a": RANKS},
+                models={"a": {"details": details}},
+                part_size=2,
+                shard=(number, 2),
+            )
+            folders.append(note(shard, noted if kernels == "onednn" else {}))
+        runs = merge(folders)
+        assert results(runs)["flags"].tolist() == ["mixed-machines"] * 2
+        assert results(runs)["status"].tolist() == ["ok"] * 2
+        (sentence,) = runs.notes
+        assert "kernels plain contiguous and onednn contiguous" in sentence
+
+
 @pytest.mark.parametrize("change", [{}, {"threads": 8}, {"started": "x"}, {"command": []}])
 def test_what_changes_no_number_is_no_difference(change: dict[str, Any]) -> None:
     assert not list(mixtures([session(), session(**change)]))

@@ -153,6 +153,32 @@ def test_other_options_are_refused_by_name(options: dict[str, Any], named: str, 
     )
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("batch_size", [1, 2, 64])
+def test_a_run_keeps_its_parts_when_it_goes_on_with_another_batch_size(
+    batch_size: int, whole: Run, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    shutil.copytree(whole.folder.path, out)
+    (out / "results.csv").unlink(missing_ok=True)
+    for part in (1, 3):
+        next(out.rglob(f"part-{part:06}.parquet")).unlink()
+    done = evaluate(out, batch_size=batch_size)
+    assert done.folder.manifest.part_size == 3
+    records, wanted = done.records(), whole.records()
+    assert records["prediction"].tolist() == wanted["prediction"].tolist()
+    assert records["loss"].tolist() == pytest.approx(wanted["loss"].tolist(), rel=1e-3)
+    assert not any("batch-halved" in flags for flags in results(done.folder)["flags"])
+
+
+def test_parts_of_another_size_than_the_batches(whole: Run, tmp_path: Path) -> None:
+    done = evaluate(tmp_path / "run", batch_size=2, part_size=5)
+    assert done.folder.part_count(done.folder.manifest.evaluations[0]) == 3
+    order = ["condition", "index"]
+    records, wanted = (run.records().sort_values(order) for run in (done, whole))
+    assert records["prediction"].tolist() == wanted["prediction"].tolist()
+
+
 def other_labels() -> Dataset:
     data = noise(11)
     return replace(data, labels=(0, *data.labels[1:]))

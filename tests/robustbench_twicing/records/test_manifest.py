@@ -1,11 +1,17 @@
 """Where two manifests differ first, in words."""
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from robustbench_twicing.records.identity import first_difference
+from robustbench_twicing.conditions.recorded import About
+from robustbench_twicing.conditions.threat_model import ThreatModel
+from robustbench_twicing.records.identity import OPTIONS, Difference, first_difference, run_identity
+from robustbench_twicing.records.manifest import Evaluation, Manifest
 from robustbench_twicing.records.schema import SCHEMA_VERSION, Status, check_version
+from tests.plain_manifest import plain_condition, plain_evaluation
 
 
 @pytest.mark.parametrize(
@@ -30,6 +36,80 @@ def test_the_first_difference_is_named(old: Any, new: Any, words: str | None) ->
     found = first_difference(old, new)
     said = None if found is None else f"{found.path}: {found.old} there, {found.new} asked for"
     assert said == words
+
+
+def manifest(**changed: Any) -> Manifest:
+    """A manifest of one evaluation under an attack, with changes to what its names say."""
+    evaluation = plain_evaluation("m", 4, {"pixel:fgsm@1/255": 4})
+    condition = replace(plain_condition("fgsm@1/255"), attack="fgsm", eps=Fraction(1, 255))
+    parts: dict[str, Any] = {
+        "record": evaluation.record,
+        "preprocessing": evaluation.preprocessing,
+        "dataset": evaluation.dataset,
+        "condition": condition,
+    }
+    whole: dict[str, Any] = {}
+    for name, value in changed.items():
+        part, _, field = name.partition("__")
+        if field:
+            parts[part] = replace(parts[part], **{field: value})
+        else:
+            whole[name] = value
+    conditions = (parts.pop("condition"),)
+    return Manifest(
+        (Evaluation("m", **parts, conditions=evaluation.conditions),), conditions, 0, 2, **whole
+    )
+
+
+SAME: list[dict[str, Any]] = [
+    {"record__checkpoint": "/elsewhere/a.pth"},
+    {"record__notes": ("read differently",)},
+    {"record__flags": ("a-new-flag",)},
+    {"record__details": {"kernels": "onednn", "memory_format": "channels_last", "parameters": 5}},
+    {"dataset__notes": ("scanned",)},
+    {"dataset__flags": ("x",)},
+    {"dataset__labelling": "other words"},
+    {"dataset__typical_side": 28},
+    {"condition__notes": ("other words",)},
+    {"condition__flags": ("x",)},
+    {"condition__about": About(title="FGSM", one_step=True)},
+    {"condition__white_box": True},
+    {"on_bad_image": "skip"},
+]
+OTHER: list[tuple[dict[str, Any], str]] = [
+    ({"record__weights_sha256": "x"}, "--model and --checkpoint"),
+    ({"record__checkpoint_sha256": "x"}, "--model and --checkpoint"),
+    ({"record__details": {"sizes": {"depth": 3}}}, "--model and --checkpoint"),
+    ({"record__details": {"classes": [1, 2]}}, "--model and --checkpoint"),
+    ({"record__details": {"code_sha256": "x"}}, "--model and --checkpoint"),
+    ({"preprocessing__crop": 4}, "--crop"),
+    ({"preprocessing__std": (0.5, 0.5, 0.5)}, "--std"),
+    ({"dataset__fingerprint": "x"}, "--data"),
+    ({"dataset__source": "generated"}, "--data"),
+    ({"condition__settings": {"steps": 3}}, "--set"),
+    ({"condition__threat": ThreatModel(clip=False)}, "--protocol"),
+    ({"attack_precision": "bf16"}, "--attack-precision"),
+    ({"device": "cuda"}, "--device"),
+    ({"left_out": ("imagenet-a",)}, "--without"),
+]
+
+
+@pytest.mark.parametrize("changed", SAME, ids=str)
+def test_paths_wording_and_kernels_make_no_other_run(changed: dict[str, Any]) -> None:
+    assert manifest(**changed) != manifest()
+    assert first_difference(run_identity(manifest()), run_identity(manifest(**changed))) is None
+
+
+@pytest.mark.parametrize(("changed", "option"), OTHER, ids=str)
+def test_what_changes_numbers_makes_another_run(changed: dict[str, Any], option: str) -> None:
+    difference = first_difference(run_identity(manifest()), run_identity(manifest(**changed)))
+    assert difference is not None
+    assert option in difference.option
+
+
+def test_every_name_of_an_identity_has_its_options() -> None:
+    names = run_identity(manifest())
+    assert all(Difference(name, "", "").option in OPTIONS.values() for name in names)
 
 
 def test_only_this_version_is_read() -> None:
