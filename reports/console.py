@@ -5,10 +5,9 @@ from typing import Any
 import pandas as pd
 from rich.console import Console
 
-from robustbench_twicing.data.imagenet_c import PREFIX
-
 from .corruption_console import print_corruptions
 from .imagenet_c.corruption_error import Baseline
+from .imagenet_c.corruption_rows import CORRUPTED
 from .imagenet_c.corruption_scores import corruption_scores
 from .merging.runs import Runs
 from .metrics.notes import common_flags, flags_of, notes
@@ -32,7 +31,7 @@ def print_results(
         baseline: the normaliser of CE and mCE, AlexNet unless given.
     """
     common = common_flags(table)
-    subjects = table[table["attack"] != PREFIX].groupby(["label", "dataset"], sort=False)
+    subjects = table[~table["attack"].isin(CORRUPTED)].groupby(["label", "dataset"], sort=False)
     for (label, dataset), rows in subjects:
         for protocol, section in rows.groupby("protocol", sort=False):
             images = f"{section['n_images'].max()} images"

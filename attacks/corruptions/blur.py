@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from scipy import fft
 from scipy.ndimage import gaussian_filter
 
+from .declaration import Levels, at, corruption
 from .imaging.pixels import Pixels, by_channel, to_bytes, to_unit
 from .imaging.trail import motion_trail
 from .imaging.zoom import zoom_middle
-from .parameters import Levels, at
 
 GAUSSIAN_BLUR: Levels = {"sigma": (1, 2, 3, 4, 6)}
 DEFOCUS_BLUR: Levels = {"radius": (3, 4, 6, 8, 10), "alias_sigma": (0.1, 0.5, 0.5, 0.5, 0.5)}
@@ -32,11 +32,13 @@ def gaussian(image: Pixels, sigma: float) -> Pixels:
     return by_channel(image, blurred)
 
 
+@corruption("gaussian_blur", group="extra", levels=GAUSSIAN_BLUR)
 def gaussian_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """Blur with a Gaussian. Draws nothing."""
     return gaussian(image, at(GAUSSIAN_BLUR, severity)["sigma"])
 
 
+@corruption("motion_blur", group="blur", levels=MOTION_BLUR)
 def motion_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """Smear along a direction near the horizontal.
 
@@ -46,6 +48,7 @@ def motion_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     return motion_trail(image, levels["radius"], levels["sigma"], angle=rng.uniform(-45, 45))
 
 
+@corruption("zoom_blur", group="blur", levels=ZOOM_BLUR)
 def zoom_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """Average the image with enlargements of its middle. Draws nothing.
 
@@ -62,6 +65,7 @@ def zoom_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     return to_bytes(total).reshape(image.shape)
 
 
+@corruption("defocus_blur", group="blur", levels=DEFOCUS_BLUR)
 def defocus_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """Convolve with a disk whose rim is smoothed. Draws nothing."""
     levels = at(DEFOCUS_BLUR, severity)

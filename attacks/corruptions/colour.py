@@ -10,8 +10,8 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
+from .declaration import Levels, at, corruption
 from .imaging.pixels import Pixels, to_bytes, to_unit
-from .parameters import Levels, at
 
 BRIGHTNESS: Levels = {"hsv_value_shift": (0.1, 0.2, 0.3, 0.4, 0.5)}
 CONTRAST: Levels = {"factor": (0.4, 0.3, 0.2, 0.1, 0.05)}
@@ -26,6 +26,7 @@ SEXTANTS = np.array([[0, 1, 2], [1, 0, 2], [2, 0, 1], [2, 1, 0], [1, 2, 0], [0, 
 PIXELS = 8192
 
 
+@corruption("brightness", group="weather", levels=BRIGHTNESS)
 def brightness(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """Add to the HSV value. Draws nothing."""
     shift = at(BRIGHTNESS, severity)["hsv_value_shift"]
@@ -34,6 +35,7 @@ def brightness(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     return _change_hsv(image, lambda saturation, value: (saturation, value + shift))
 
 
+@corruption("saturate", group="extra", levels=SATURATE, grey=False)
 def saturate(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """Scale and shift the HSV saturation; RGB only. Draws nothing.
 
@@ -44,6 +46,7 @@ def saturate(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     return _change_hsv(image, lambda saturation, value: (saturation * scale + shift, value))
 
 
+@corruption("contrast", group="digital", levels=CONTRAST)
 def contrast(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """Scale around each channel's own mean. Draws nothing."""
     factor = at(CONTRAST, severity)["factor"]

@@ -6,7 +6,7 @@ from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.data.image_maker import ImageSource
-from robustbench_twicing.data.imagenet_c import PREFIX, SIDE, Cell
+from robustbench_twicing.data.imagenet_c import SIDE, Cell
 from robustbench_twicing.errors import UserError
 
 from .generated import GeneratedImages
@@ -42,6 +42,8 @@ def corruption_condition(
 ) -> Condition:
     """The condition ``imagenet-c/CORRUPTION/SEVERITY``, for `evaluate`.
 
+    A corruption that is not one of the benchmark's 19 is ``corruption/CORRUPTION/SEVERITY``.
+
     Args:
         corruption: a key of `CORRUPTIONS`.
         severity: 1 to 5.
@@ -59,16 +61,19 @@ def corruption_condition(
     images: ImageSource = made
     if folder is not None:
         if made != GeneratedImages(*cell):
-            raise UserError(f"{cell.id}: files are taken as they are; jpeg and side say nothing")
+            raise UserError(
+                f"{cell.id}: images from files are used as they are; leave jpeg, side and "
+                "frost_dir out, or leave folder out to make the images"
+            )
         images = open_official(Path(folder), cell)
-    about = images.describe()
+    facts = images.describe()
     return Condition(
         cell.id,
-        PREFIX,
+        cell.prefix,
         protocol=protocol,
         threat=PROTOCOLS[protocol].threat,
         images=images,
-        notes=NOTES[about["source"]],
-        about=About(group=CORRUPTIONS[corruption].category),
-        flags=() if about["side"] == SIDE else (f"not-imagenet-c-{about['side']}px",),
+        notes=NOTES[facts["source"]],
+        flags=() if facts["side"] == SIDE else (f"not-imagenet-c-{facts['side']}px",),
+        about=About(group=made.spec.group),
     )

@@ -9,9 +9,9 @@ from scipy import fft
 
 from robustbench_twicing.data.imagenet_c import SIDE
 
+from .declaration import Levels, at, corruption
 from .imaging.pixels import Pixels, to_bytes
 from .imaging.warp import displace, warp_affine
-from .parameters import Levels, at
 
 # In pixels at 224 x 224; multiples of 244, a slip for 224 that has to be kept.
 ELASTIC_TRANSFORM: Levels = {
@@ -23,6 +23,7 @@ ELASTIC_TRANSFORM: Levels = {
 Plane = NDArray[np.float64]
 
 
+@corruption("elastic_transform", group="digital", levels=ELASTIC_TRANSFORM)
 def elastic_transform(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """Jitter three points of the image, then shift every pixel a little.
 

@@ -1,6 +1,7 @@
 """Write the corrupted images of a data set into ImageNet-C's folder layout."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -16,10 +17,9 @@ from robustbench_twicing.data.worker_pool import WorkerPool
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.atomic import is_free, is_there, write_atomically
 
-from .generated import GeneratedImages
+from .generated import OFFICIAL_JPEG_QUALITY, GeneratedImages
 from .imaging.pixels import Pixels
 from .layout import RECORD, class_and_stem, read_record
-from .table import OFFICIAL_JPEG_QUALITY
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,11 @@ class Recipe:
     def __post_init__(self) -> None:
         self.sources()
 
+    def check_files(self) -> None:
+        """Raise `UserError` where a corruption lacks files that it cannot do without."""
+        for reason in filter(None, (source.lacking() for source in self.sources())):
+            raise UserError(reason)
+
     def sources(self) -> list[GeneratedImages]:
         """One source of images for each corruption and severity."""
         return [
@@ -74,7 +79,7 @@ def write_folder(data: Dataset, out: Path, recipe: Recipe, *, workers: int = 1) 
     """
     names = _file_names(data, ".JPEG" if recipe.jpeg else ".png")
     _check_record(data, out, recipe)
-    job = _Job(data, names, out, recipe)
+    job = _Job(data, names, out, recipe, recipe.sources())
     if workers == 1:
         yield from (_write_image(job, index) for index in range(len(data)))
         return
@@ -93,14 +98,15 @@ class _Job:
     names: Sequence[PurePosixPath]
     out: Path
     recipe: Recipe
+    sources: Sequence[GeneratedImages]
 
 
 def _file_names(data: Dataset, ending: str) -> list[PurePosixPath]:
-    found = [PurePosixPath(f"{class_and_stem(data, index)}{ending}") for index in range(len(data))]
-    if len(set(found)) < len(found):
-        twice = next(name for name in found if found.count(name) > 1)
-        raise UserError(f"{data.name}: two images would be written as {twice}; rename one of them")
-    return found
+    names = [PurePosixPath(f"{class_and_stem(data, index)}{ending}") for index in range(len(data))]
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        raise UserError(f"{data.name}: {count} images would be written as {name}; rename them")
+    return names
 
 
 def _check_record(data: Dataset, out: Path, recipe: Recipe) -> None:
@@ -112,13 +118,13 @@ def _check_record(data: Dataset, out: Path, recipe: Recipe) -> None:
         "jpeg": recipe.jpeg,
         "side": recipe.side,
     }
-    found = read_record(out)
-    if found is not None:
+    record = read_record(out)
+    if record is not None:
         for key, value in facts.items():
-            if found.get(key) != value:
+            if record.get(key) != value:
                 raise UserError(
-                    f"{out} was made with {key} {found.get(key)}, asked for is {value}; "
-                    "use another --out"
+                    f"{out} was made with {key} {record.get(key)}, and this command asks for "
+                    f"{value}; use another --out"
                 )
         return
     if not is_free(out):
@@ -130,9 +136,7 @@ def _check_record(data: Dataset, out: Path, recipe: Recipe) -> None:
 def _write_image(job: _Job, index: int) -> int:
     """Write what is missing of one image, which is decoded once."""
     missing = [
-        (source, path)
-        for source in job.recipe.sources()
-        if not is_there(path := _path(job, source, index))
+        (source, path) for source in job.sources if not is_there(path := _path(job, source, index))
     ]
     data = remember(job.data, 1)
     for source, path in missing:

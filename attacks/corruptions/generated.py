@@ -1,23 +1,79 @@
-"""ImageNet-C's images made on the fly from the clean ones."""
+"""One image corrupted, and a data set's images corrupted on the fly from the clean ones."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from numpy.random import MT19937, RandomState, SeedSequence
 from PIL import Image
 
 from robustbench_twicing.data.dataset import Dataset
-from robustbench_twicing.data.imagenet_c import SEVERITIES, SIDE
+from robustbench_twicing.data.imagenet_c import SIDE, is_of_imagenet_c
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.seeds import derive_seed
 
-from .digital import store_as_jpeg
-from .frost_textures import frost_textures
+from .declaration import CORRUPTIONS, CorruptionSpec, at
+from .imaging.jpeg import store_as_jpeg
 from .imaging.pixels import MIN_SIDE, Pixels
-from .parameters import image_rng
-from .table import CORRUPTIONS, OFFICIAL_JPEG_QUALITY, corrupt
 
+OFFICIAL_JPEG_QUALITY = 85
 RESIZE, CROP = 256, SIDE
 """How the official files were cut, whatever the model's own preprocessing is."""
+
+
+def image_rng(seed: int, corruption: str, severity: int, image_id: str) -> RandomState:
+    """A fresh generator that depends on these four and on nothing else.
+
+    It is numpy's legacy `RandomState`, whose stream is guaranteed never to change.
+
+    Args:
+        seed: the run's base seed.
+        corruption: a key of `CORRUPTIONS`.
+        severity: 1 to 5; severities are drawn independently, as in the official data.
+        image_id: the image's id in its dataset.
+    """
+    key = derive_seed(seed, "imagenet-c", corruption, severity, image_id)
+    return RandomState(MT19937(SeedSequence([key])))
+
+
+def corrupt(
+    image: Pixels,
+    name: str,
+    severity: int,
+    rng: RandomState,
+    *,
+    jpeg_quality: int | None = OFFICIAL_JPEG_QUALITY,
+    frost_dir: Path | str | None = None,
+) -> Pixels:
+    """Corrupt one image as ImageNet-C was made, including the file format it is stored in.
+
+    Args:
+        image: uint8 (H, W, 3), or (H, W) where the corruption works on grey. ImageNet-C is
+            224 x 224, the photograph resized to 256 (PIL, bilinear) and centre-cropped;
+            see `is_imagenet_c_size` for other sizes.
+        name: a key of `CORRUPTIONS`.
+        severity: 1 to 5.
+        rng: fresh for every image, see `image_rng`.
+        jpeg_quality: of the JPEG that the result is stored as and read back (optimised, 4:2:0).
+            The official files have 85; None leaves the step out, which makes the noise
+            corruptions about a quarter stronger than the benchmark's.
+        frost_dir: folder with the frost textures, see `frost_textures`.
+
+    Returns:
+        A new uint8 array of the image's shape, C-contiguous.
+
+    Raises:
+        UserError: an unknown name, a severity or quality that does not exist, an image that the
+            corruption cannot work on, or frost textures that are not found.
+    """
+    spec = CORRUPTIONS[name]
+    if jpeg_quality is not None and not 1 <= jpeg_quality <= 95:
+        raise UserError(f"JPEG quality {jpeg_quality} does not exist; give 1 to 95, or None")
+    corrupted = spec.apply(image, severity, rng, frost_dir)
+    if jpeg_quality is not None:
+        corrupted = store_as_jpeg(corrupted, jpeg_quality)
+    return corrupted
 
 
 @dataclass(frozen=True)
@@ -30,6 +86,8 @@ class GeneratedImages:
         jpeg: store as JPEG of quality 85 and read again, as the official files were.
         side: pixels a side at which the images are corrupted; any but 224 is not ImageNet-C.
         frost_dir: folder of the frost photographs; None looks for an installed package.
+        spec: the corruption's declaration. It travels to worker processes, which find the function
+            by it, in whatever file it is.
     """
 
     corruption: str
@@ -37,11 +95,11 @@ class GeneratedImages:
     jpeg: bool = True
     side: int = SIDE
     frost_dir: str | None = None
+    spec: CorruptionSpec = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        CORRUPTIONS[self.corruption]  # explains an unknown name
-        if self.severity not in SEVERITIES:
-            raise UserError(f"severity {self.severity} does not exist; it is 1 to 5")
+        object.__setattr__(self, "spec", CORRUPTIONS[self.corruption])
+        at({}, self.severity)  # explains one that does not exist
         if self.side < MIN_SIDE:
             raise UserError(
                 f"images of {self.side} pixels cannot be corrupted; give {MIN_SIDE} or more"
@@ -55,14 +113,8 @@ class GeneratedImages:
             UserError: what `corrupt` refuses, missing frost photographs among it.
         """
         rng = image_rng(seed, self.corruption, self.severity, data.ids[index])
-        return corrupt(
-            data.pixels(index, clean_crop(self.side)),
-            self.corruption,
-            self.severity,
-            rng,
-            jpeg_quality=None,
-            frost_dir=self.frost_dir,
-        )
+        clean = data.pixels(index, clean_crop(self.side))
+        return self.spec.apply(clean, self.severity, rng, self.frost_dir)
 
     def pixels(
         self, data: Dataset, index: int, preprocessing: Preprocessing, *, seed: int
@@ -75,17 +127,32 @@ class GeneratedImages:
 
     def lacking(self) -> str:
         """What keeps these images from being made, as far as it is known beforehand; else empty."""
-        if self.corruption == "frost":
-            try:
-                frost_textures(self.frost_dir)
-            except UserError as error:
-                return str(error)
+        try:
+            if self.spec.needs is not None:
+                self.spec.needs(self.frost_dir)
+        except UserError as error:
+            return str(error)
         return ""
 
     def describe(self) -> dict[str, Any]:
-        """What decides the pixels; not where the frost photographs, checked by hash, were found."""
-        facts = {name: each for name, each in asdict(self).items() if name != "frost_dir"}
-        return {"source": source_name(jpeg=self.jpeg), **facts}
+        """What decides the pixels; not where the frost photographs, checked by hash, were found.
+
+        ImageNet-C's corruptions are known by their names; of others, function and constants are
+        written down, so that a run is not continued with another one of that name.
+        """
+        function = self.spec.function
+        own = {
+            "function": f"{function.__module__}.{function.__qualname__}",
+            "levels": {name: list(values) for name, values in self.spec.levels.items()},
+        }
+        return {
+            "source": source_name(jpeg=self.jpeg),
+            "corruption": self.corruption,
+            "severity": self.severity,
+            "jpeg": self.jpeg,
+            "side": self.side,
+            **({} if is_of_imagenet_c(self.corruption) else own),
+        }
 
 
 def source_name(*, jpeg: bool) -> str:

@@ -5,8 +5,8 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from .blur import gaussian
+from .declaration import Levels, at, corruption
 from .imaging.pixels import Pixels
-from .parameters import Levels, at
 
 GLASS_BLUR: Levels = {
     "sigma": (0.7, 0.9, 1, 1.1, 1.5),
@@ -15,6 +15,7 @@ GLASS_BLUR: Levels = {
 }
 
 
+@corruption("glass_blur", group="blur", levels=GLASS_BLUR)
 def glass_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """Blur, let pixels copy near neighbours, blur again.
 

@@ -7,10 +7,10 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
+from .declaration import Levels, at, corruption
 from .imaging.canny import canny
 from .imaging.chamfer import chamfer_distance
 from .imaging.pixels import Pixels, to_bytes
-from .parameters import Levels, at
 
 SPATTER: Levels = {
     "mean": (0.65, 0.65, 0.65, 0.65, 0.67),
@@ -31,6 +31,7 @@ Plane = NDArray[np.float64]
 Number = TypeVar("Number", np.int32, np.float64)
 
 
+@corruption("spatter", group="extra", levels=SPATTER, grey=False)
 def spatter(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """Splash water (severities 1 to 3) or mud (4 and 5); RGB only.
 

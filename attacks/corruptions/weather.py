@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from robustbench_twicing.errors import UserError
 
+from .declaration import Levels, at, corruption
 from .frost_textures import frost_textures
 from .imaging.pixels import Pixels, by_channel, to_bytes, to_unit
 from .imaging.plasma import plasma
 from .imaging.trail import motion_trail
 from .imaging.zoom import zoom_middle
-from .parameters import Levels, at
 
 SNOW: Levels = {
     "mean": (0.1, 0.2, 0.55, 0.55, 0.55),
@@ -32,6 +32,7 @@ FOG: Levels = {"strength": (1.5, 2, 2.5, 2.5, 3), "decay": (2, 2, 1.7, 1.5, 1.4)
 FOG_SIDE = 256
 
 
+@corruption("snow", group="weather", levels=SNOW)
 def snow(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """Whiten the image and let smeared flakes fall over it.
 
@@ -58,6 +59,7 @@ def snow(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     return by_channel(image, snowed)
 
 
+@corruption("frost", group="weather", levels=FROST, grey=False, needs=frost_textures)
 def frost(
     image: Pixels, severity: int, rng: RandomState, *, frost_dir: Path | str | None = None
 ) -> Pixels:
@@ -85,6 +87,7 @@ def frost(
     return np.minimum(frozen, 255, out=frozen).astype(np.uint8)
 
 
+@corruption("fog", group="weather", levels=FOG)
 def fog(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """Mix with a plasma fractal.
 

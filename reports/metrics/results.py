@@ -9,7 +9,7 @@ import pandas as pd
 
 from robustbench_twicing.conditions.condition import READOUT, Condition
 from robustbench_twicing.data.imagenet import NUM_CLASSES
-from robustbench_twicing.data.imagenet_c import OFFICIAL, PREFIX, SIDE
+from robustbench_twicing.data.imagenet_c import OFFICIAL, OTHERS_PREFIX, PREFIX, SIDE
 from robustbench_twicing.records.manifest import Evaluation
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import Status
@@ -231,7 +231,7 @@ def _about_labels(entry: Entry) -> Iterator[str]:
 
 def _about_corrupted(entry: Entry) -> Iterator[str]:
     """What keeps corrupted images from being ImageNet-C: other classes, or small ones enlarged."""
-    if entry.condition.attack != PREFIX:
+    if entry.condition.attack not in (PREFIX, OTHERS_PREFIX):
         return
     images = {} if entry.condition.images is None else entry.condition.images.describe()
     classes = _classes(entry.evaluation)

@@ -7,7 +7,7 @@ import pandas as pd
 from robustbench_twicing.conditions.condition import CLEAN, Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
-from ..imagenet_c.corruption_rows import ATTACK, corruption_rows
+from ..imagenet_c.corruption_rows import ATTACK, CORRUPTED, corruption_rows
 from ..merging.sessions import Session
 from ..metrics.sweeps import budget_curves
 from ..plots import attack_title
@@ -128,12 +128,13 @@ def _conditions(rows: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
         own = rows[rows["attack"] == attack]
         if attack == CLEAN:
             yield _unattacked(own["condition"].iloc[0])
-        elif attack == ATTACK:
+        elif attack in CORRUPTED:
             cells = corruption_rows(own)
             severities = _listed([str(each) for each in sorted(cells["severity"].unique())])
             sources = ", ".join(dict.fromkeys(own["source"]))
+            whose = "of ImageNet-C" if attack == ATTACK else "that are not ImageNet-C's"
             yield (
-                f"{cells['corruption'].nunique()} corruptions of ImageNet-C at severity "
+                f"{cells['corruption'].nunique()} corruptions {whose} at severity "
                 f"{severities} ({sources})"
             )
         elif (own["condition"].str.contains("@")).all():

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ..imagenet_c.corruption_rows import ATTACK
+from ..imagenet_c.corruption_rows import CORRUPTED
 from ..text.file_names import file_name, places
 from .forest import MOST_MODELS, difference_forest
 from .legend import outside_legend
@@ -28,7 +28,7 @@ def forest_pictures(differences: pd.DataFrame, baseline: str) -> Iterator[Pictur
     look_of = looks([baseline, *differences["label"]])
     for (dataset, protocol), rows in differences.groupby(["dataset", "protocol"], sort=False):
         if rows["condition"].nunique() > MOST_CONDITIONS:
-            rows = rows[~rows["condition"].str.startswith(f"{ATTACK}/")]
+            rows = rows[~rows["condition"].str.partition("/")[0].isin(CORRUPTED)]
         labels = list(dict.fromkeys(rows["label"]))
         conditions = rows["condition"].nunique()
         if not 0 < conditions <= MOST_CONDITIONS:

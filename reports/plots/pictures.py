@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from robustbench_twicing.conditions.condition import CLEAN, Condition
 
 from ..imagenet_c.corruption_error import Baseline
-from ..imagenet_c.corruption_rows import ATTACK
+from ..imagenet_c.corruption_rows import CORRUPTED
 from ..metrics.sweeps import budget_curves
 from ..text.file_names import file_name, places
 from .corruption_pictures import corruption_pictures
@@ -42,13 +42,13 @@ def pictures(
         attacks: see `Runs.attacks`; attacks are called by their plain names unless given.
     """
     look_of = looks(list(results["label"]))
-    corrupted = results[results["attack"] == ATTACK]
+    corrupted = results[results["attack"].isin(CORRUPTED)]
     for _, rows in results.groupby(["dataset", "protocol"], sort=False):
         for attack in budget_curves(rows)["attack"].unique():
             name = file_name("accuracy", attack, *places(rows, results, PLACE))
             title = attack_title(rows, attack, attacks or {})
             yield _budgets(rows, attack, title, look_of, name)
-        for _, same in rows[rows["attack"] == ATTACK].groupby("source", sort=False):
+        for _, same in rows[rows["attack"].isin(CORRUPTED)].groupby("source", sort=False):
             place = places(same, corrupted, (*PLACE, "source"))
             yield from corruption_pictures(same, baseline, look_of, place=place)
 

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, SkipValidation
 from torch import Tensor
 
 from ..data.imagenet import ClassList
-from ..data.imagenet_c import is_imagenet_c
+from ..data.imagenet_c import is_corruption
 from ..errors import UserError
 from .attack_batch import AttackBatch
 from .budgets import format_budget, parse_budget
@@ -165,7 +165,7 @@ def _from_function(name: str, attack: AttackFunction | Condition | None) -> Cond
             raise UserError(f"condition {name!r} is given the condition {attack.id!r}")
         return attack
     if attack is None:
-        if is_imagenet_c(name):
+        if is_corruption(name):
             raise UserError(f"condition {name!r} needs images; give corruption_condition({name!r})")
         if name != CLEAN:
             raise UserError(f"condition {name!r} has no attack; only {CLEAN!r} needs none")

@@ -7,7 +7,8 @@ from typing import NamedTuple
 from ..errors import UserError
 from ..registry import Registry
 
-PREFIX = "imagenet-c"
+PREFIX, OTHERS_PREFIX = "imagenet-c", "corruption"
+"""How conditions' ids begin: those of ImageNet-C's 19 corruptions, and those of all others."""
 SIDE = 224
 """Pixels a side of the official files."""
 OFFICIAL = "official"
@@ -26,7 +27,9 @@ EXTRA = CATEGORIES["extra"]
 MAIN = tuple(name for key, names in CATEGORIES.items() if key != "extra" for name in names)
 """The 15 corruptions of mCE."""
 GROUPS: Mapping[str, tuple[str, ...]] = {"main": MAIN, "extra": EXTRA, "all": (*MAIN, *EXTRA)}
-"""Words that stand for many corruptions."""
+"""Words that stand for many corruptions; others than the benchmark's are asked for by name."""
+DECLARED: dict[str, str] = {}
+"""Name to group of every corruption that can be made here, filled by the declarations."""
 
 
 class Cell(NamedTuple):
@@ -37,8 +40,18 @@ class Cell(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The condition's id: ``imagenet-c/fog/3``."""
-        return f"{PREFIX}/{self.corruption}/{self.severity}"
+        """The condition's id: ``imagenet-c/fog/3``; ``corruption/rain/3`` for one of one's own."""
+        return f"{self.prefix}/{self.corruption}/{self.severity}"
+
+    @property
+    def prefix(self) -> str:
+        """Beginning of the id, and the attack's name in the record."""
+        return PREFIX if is_of_imagenet_c(self.corruption) else OTHERS_PREFIX
+
+
+def is_of_imagenet_c(corruption: str) -> bool:
+    """Whether it is one of the benchmark's 19; no other one may be called ImageNet-C."""
+    return corruption in GROUPS["all"]
 
 
 def cells(corruptions: Iterable[str], severities: Iterable[int] = SEVERITIES) -> list[Cell]:
@@ -55,9 +68,9 @@ def parse_corruptions(text: str) -> tuple[str, ...]:
     """
     known: Registry[tuple[str, ...]] = Registry("corruption")
     known.update(GROUPS)
-    known.update({name: (name,) for name in GROUPS["all"]})
-    found = [name for part in text.split(",") for name in known[part.strip()]]
-    return tuple(dict.fromkeys(found))
+    known.update({name: (name,) for name in (*GROUPS["all"], *DECLARED)})
+    names = [name for part in text.split(",") for name in known[part.strip()]]
+    return tuple(dict.fromkeys(names))
 
 
 def parse_severities(text: str) -> tuple[int, ...]:
@@ -66,22 +79,22 @@ def parse_severities(text: str) -> tuple[int, ...]:
     Raises:
         UserError: something else.
     """
-    found: list[int] = []
+    severities: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"\s*([1-5])\s*(?:-\s*([1-5])\s*)?", part)
         if not match or int(match[1]) > int(match[2] or match[1]):
             raise UserError(f"severities {text!r} are not of 1 to 5, like 3, 1,3,5 or 1-5")
-        found += range(int(match[1]), int(match[2] or match[1]) + 1)
-    return tuple(dict.fromkeys(found))
+        severities += range(int(match[1]), int(match[2] or match[1]) + 1)
+    return tuple(dict.fromkeys(severities))
 
 
-def is_imagenet_c(name: str) -> bool:
-    """Whether a name asks for corruptions: ``imagenet-c``, ``imagenet-c/fog``, ..."""
-    return name.partition("/")[0] == PREFIX
+def is_corruption(name: str) -> bool:
+    """Whether a name asks for corruptions: ``imagenet-c``, ``corruption/rain``, ..."""
+    return name.partition("/")[0] in (PREFIX, OTHERS_PREFIX)
 
 
 def parse_id(name: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Corruptions and severities of ``imagenet-c/CORRUPTION[/SEVERITY]``.
+    """Corruptions and severities of ``imagenet-c/CORRUPTION[/SEVERITY]``, or ``corruption/...``.
 
     Both parts are written as in `parse_corruptions` and `parse_severities`, but for the commas;
     without a severity all five are meant.
@@ -89,8 +102,8 @@ def parse_id(name: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     Raises:
         UserError: another form, or an unknown name.
     """
-    prefix, *parts = name.split("/")
-    if prefix != PREFIX or not 1 <= len(parts) <= 2:
+    parts = name.split("/")[1:]
+    if not is_corruption(name) or not 1 <= len(parts) <= 2:
         raise UserError(
             f"{name!r} is not {PREFIX}/CORRUPTION/SEVERITY, like {Cell('fog', 3).id}; "
             f"or {PREFIX}/main for all severities of the {len(MAIN)}"

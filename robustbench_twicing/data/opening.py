@@ -16,7 +16,7 @@ from .folders.image_files import files_dataset
 from .folders.label_file import read_label_file
 from .folders.labels_to_images import label_by_file
 from .folders.scanning import check_has_images, count, scan
-from .imagenet_c import is_imagenet_c
+from .imagenet_c import PREFIX
 from .known_sets.checks import plain_remark
 from .known_sets.opening import open_known
 from .known_sets.table import KnownSet, known_set
@@ -43,7 +43,7 @@ def split_name(spec: str) -> Named:
     name, equals, path = spec.partition("=")
     if not equals or "/" in name or Path(spec).exists():
         return Named(None, spec)
-    if is_imagenet_c(name):
+    if name == PREFIX:
         raise UserError(
             f"{spec}: ImageNet-C's images take the place of clean ones; give those as --data, and "
             f"--imagenet-c {path}"

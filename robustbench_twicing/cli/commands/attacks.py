@@ -17,6 +17,7 @@ def run(
 ) -> None:
     """Print the attacks."""
     from attacks import ATTACKS, find_attack
+    from attacks.corruptions import CORRUPTIONS
     from attacks.libraries import FOOLBOX, PRESETS, TORCHATTACKS
 
     from ..terminal import Console
@@ -35,6 +36,11 @@ def run(
         for protocol, settings in spec.under.items():
             other = ", ".join(f"{name} {value}" for name, value in settings.items())
             console.print(f"    under protocol {protocol}: {other}", highlight=False)
+    groups = dict.fromkeys(spec.group for spec in CORRUPTIONS.values())
+    for group in groups:
+        names = ", ".join(spec.name for spec in CORRUPTIONS.values() if spec.group == group)
+        line = f"[bold]corruptions[/bold], {group}: {names}"
+        console.print(line, highlight=False, soft_wrap=True)
     if not library:
         console.print(
             f"Also {', '.join(PRESETS)}, torchattacks:NAME ({len(TORCHATTACKS)}), foolbox:NAME "

@@ -20,7 +20,9 @@ def register(app: typer.Typer) -> None:
 def run(
     data: Annotated[str, typer.Option(help="Clean images, as for eval.")],
     out: Annotated[Path, typer.Option(help="Folder to write; what is there is kept.")],
-    corruptions: Annotated[str, typer.Option(help="Names, or main (15), extra (4), all.")] = "main",
+    corruptions: Annotated[
+        str, typer.Option(help="Names, as `attacks` lists them, or main (15), extra (4), all.")
+    ] = "main",
     severities: Annotated[str, typer.Option(help="Of 1 to 5: 3, 1,3,5 or 1-5.")] = ALL,
     labels: Annotated[str | None, typer.Option(help="Labels of a flat folder.")] = None,
     classes: Annotated[str | None, typer.Option(help="Own class names, one a line.")] = None,
@@ -41,7 +43,6 @@ def run(
     """Corrupt every image at 224 pixels after Resize 256 (bilinear) and centre crop."""
     from rich.progress import track
 
-    from attacks.corruptions import frost_textures
     from attacks.corruptions.folder import Recipe, write_folder
 
     from ...data.imagenet_c import SIDE, parse_corruptions, parse_severities
@@ -58,8 +59,7 @@ def run(
         SIDE if imagenet_c_size is None else imagenet_c_size,
         frost_dir,
     )
-    if "frost" in recipe.corruptions:
-        frost_textures(frost_dir)  # said before the work starts, not after half of it
+    recipe.check_files()  # before the work starts, not after half of it
     images = open_dataset(data, labels=labels, classes=classes, limit=limit, seed=seed)
     console = Console(stderr=True)
     counts = write_folder(images, out, recipe, workers=workers)
@@ -73,9 +73,9 @@ def run(
         + ([] if limit is None else ["--limit", str(limit)])
         + ([] if seed == 0 else ["--seed", str(seed)])
     )
-    wanted = len(images) * len(recipe.corruptions) * len(recipe.severities)
+    files = len(images) * len(recipe.sources())
     Console().print(
-        f"{written} files written, {wanted - written} were there: {out}/<corruption>/<severity>. "
+        f"{written} files written, {files - written} were there: {out}/<corruption>/<severity>. "
         f"They are generated, not the official files. Evaluate them with: eval {asked}",
         soft_wrap=True,
         highlight=False,

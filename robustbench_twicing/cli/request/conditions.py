@@ -11,7 +11,7 @@ from ...conditions.budgets import parse_budgets
 from ...conditions.condition import CLEAN, Condition, clean
 from ...conditions.suites import Suite, SuiteItem, load_suite
 from ...conditions.threat_model import PROTOCOLS
-from ...data.imagenet_c import is_imagenet_c
+from ...data.imagenet_c import is_corruption
 from ...errors import UserError
 from .constants import Overrides, check_used, parse_constant, parse_overrides
 from .corruptions import corrupted_conditions, named_item, with_corruptions
@@ -125,9 +125,9 @@ def _items(suite: Suite, options: EvalOptions) -> list[SuiteItem]:
             )
             for protocol in protocols
             for name in names
-            if not is_imagenet_c(name)
+            if not is_corruption(name)
         ]
-        items += [named_item(name) for name in names if is_imagenet_c(name)]
+        items += [named_item(name) for name in names if is_corruption(name)]
     items = [
         item
         if item.corruption or item.attack == CLEAN or budgets is None

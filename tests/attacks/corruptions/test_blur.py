@@ -6,11 +6,11 @@ from numpy.random import RandomState
 
 from attacks.corruptions import CORRUPTIONS, SEVERITIES
 from attacks.corruptions.blur import gaussian
+from attacks.corruptions.declaration import at
 from attacks.corruptions.glass import GLASS_BLUR
 from attacks.corruptions.imaging.pixels import Pixels
 from attacks.corruptions.imaging.trail import motion_trail
 from attacks.corruptions.imaging.zoom import zoom_middle
-from attacks.corruptions.parameters import at
 
 BLURS = ("gaussian_blur", "defocus_blur", "zoom_blur", "motion_blur", "glass_blur")
 

@@ -8,8 +8,8 @@ from numpy.random import RandomState
 
 from attacks.corruptions import SEVERITIES
 from attacks.corruptions.colour import BRIGHTNESS, SATURATE, brightness, contrast, saturate
+from attacks.corruptions.declaration import at
 from attacks.corruptions.imaging.pixels import Pixels
-from attacks.corruptions.parameters import at
 
 RNG = RandomState(0)
 

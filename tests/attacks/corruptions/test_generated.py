@@ -120,8 +120,8 @@ def test_a_condition_has_no_budget_and_says_where_its_images_are_from() -> None:
         (("fog", 0), {}, "severity 0 does not exist"),
         (("fog", 6), {}, "severity 6 does not exist"),
         (("fog", 3), {"side": 31}, "images of 31 pixels cannot be corrupted; give 32 or more"),
-        (("fog", 3), {"folder": "x", "jpeg": False}, "files are taken as they are"),
-        (("fog", 3), {"folder": "x", "side": 32}, "files are taken as they are"),
+        (("fog", 3), {"folder": "x", "jpeg": False}, "images from files are used as they are"),
+        (("fog", 3), {"folder": "x", "side": 32}, "images from files are used as they are"),
         (("fog", 3), {"folder": "nowhere"}, "nowhere is not a folder"),
     ],
 )

@@ -17,7 +17,7 @@ from PIL import Image
 from scipy.ndimage import uniform_filter
 
 from attacks.corruptions import CORRUPTIONS, SEVERITIES
-from attacks.corruptions.digital import store_as_jpeg
+from attacks.corruptions.imaging.jpeg import store_as_jpeg
 
 pytestmark = pytest.mark.slow
 

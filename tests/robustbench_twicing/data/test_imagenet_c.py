@@ -6,11 +6,12 @@ from attacks.corruptions import CORRUPTIONS
 from robustbench_twicing.data.imagenet_c import (
     CATEGORIES,
     EXTRA,
+    GROUPS,
     MAIN,
     SEVERITIES,
     Cell,
     cells,
-    is_imagenet_c,
+    is_corruption,
     parse_corruptions,
     parse_id,
     parse_severities,
@@ -18,9 +19,9 @@ from robustbench_twicing.data.imagenet_c import (
 from robustbench_twicing.errors import UserError
 
 
-def test_the_names_are_those_of_the_generator_in_order() -> None:
-    assert [*MAIN, *EXTRA] == list(CORRUPTIONS)
-    assert [name for names in CATEGORIES.values() for name in names] == list(CORRUPTIONS)
+def test_the_generator_declares_the_nineteen_in_their_groups() -> None:
+    declared = {name: CORRUPTIONS[name].group for name in GROUPS["all"]}
+    assert declared == {name: group for group, names in CATEGORIES.items() for name in names}
     assert (len(MAIN), len(EXTRA)) == (15, 4)
 
 
@@ -56,9 +57,10 @@ def test_ids_and_back() -> None:
     assert parse_id("imagenet-c/fog/3") == (("fog",), (3,))
     assert parse_id("imagenet-c/fog") == (("fog",), SEVERITIES)
     assert parse_id("imagenet-c/main/2-3") == (MAIN, (2, 3))
-    assert is_imagenet_c("imagenet-c/fog/3")
-    assert is_imagenet_c("imagenet-c")
-    assert not is_imagenet_c("imagenet-craft")
+    assert is_corruption("imagenet-c/fog/3")
+    assert is_corruption("imagenet-c")
+    assert is_corruption("corruption/rain")
+    assert not is_corruption("imagenet-craft")
     assert cells(("fog", "snow"), (1, 2)) == [
         Cell(name, severity) for name in ("fog", "snow") for severity in (1, 2)
     ]

@@ -1,0 +1,164 @@
+"""A corruption of one's own: one function with one declaration, and nothing else is changed."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.random import RandomState
+
+from attacks.corruptions import CORRUPTIONS, GeneratedImages, corruption, corruption_condition
+from attacks.corruptions.declaration import Levels, at
+from attacks.corruptions.imaging.pixels import Pixels
+from reports import corruption_scores
+from robustbench_twicing.cli.app import main
+from robustbench_twicing.conditions.suites.reading import parse_suite
+from robustbench_twicing.data.imagenet_c import DECLARED, MAIN, SEVERITIES
+from robustbench_twicing.errors import UserError
+from tests.robustbench_twicing.cli.conftest import Site, make_site
+
+RAIN: Levels = {"drops": (10, 20, 30, 40, 50)}
+
+
+def rain(image: Pixels, severity: int, rng: RandomState) -> Pixels:
+    """White drops on random pixels."""
+    wet = image.copy()
+    count = int(at(RAIN, severity)["drops"])
+    wet[rng.randint(0, image.shape[0], count), rng.randint(0, image.shape[1], count)] = 255
+    return wet
+
+
+@pytest.fixture
+def declared(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of a corruption that is declared for one test; its group is the parameter."""
+    corruption("rain", group=getattr(request, "param", "drops"), levels=RAIN)(rain)
+    yield "rain"
+    del CORRUPTIONS["rain"], DECLARED["rain"]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """A user's files, as in the tests of the command line."""
+    return make_site(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("declared", ["drops", "weather"], indirect=True)
+def test_it_is_listed_planned_evaluated_and_reported_and_never_in_mce(
+    site: Site, declared: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["attacks"]) == 0
+    assert "rain" in capsys.readouterr().out
+    asked = ("--corruptions", f"{declared},fog", "--imagenet-c-size", "32", "--workers", "2")
+    given = ("--model", site.model, "--data", str(site.data), "--crop", "8")
+    assert main(["plan", *given, *asked]) == 0
+    assert "corruption/rain/3" in capsys.readouterr().out
+    assert site.eval(*asked) == 0
+    rows = site.results()
+    assert [name for name in rows if "rain" in name] == [
+        f"corruption/rain/{severity}" for severity in SEVERITIES
+    ]
+    row = rows["corruption/rain/3"]
+    assert (row["attack"], row["status"], row["source"]) == (
+        "corruption",
+        "ok",
+        "generated-jpeg85",
+    )
+    with (site.root / "run" / "corruption_scores.csv").open(newline="") as file:
+        numbers = list(csv.DictReader(file))
+    (mean,) = (number for number in numbers if number["corruption"] == "rain" and _is_ok(number))
+    assert mean["number"] == "mean error"
+    (mce,) = (number for number in numbers if number["number"] == "mCE")
+    assert "rain" not in mce["missing"]
+    assert mce["status"] != "ok"
+    capsys.readouterr()
+    page = site.root / "page"
+    assert main(["report", str(site.root / "run"), "--out", str(page), "--format", "html"]) == 0
+    html = (page / "index.html").read_text()
+    assert "corruption/rain/3" in html
+    assert "1 corruptions that are not ImageNet-C" in html
+
+
+def _is_ok(number: dict[str, str]) -> bool:
+    return number["status"] == "ok"
+
+
+@pytest.mark.slow
+def test_its_files_are_written_and_read(
+    site: Site, declared: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = site.root / "made"
+    given = ("--data", str(site.data), "--corruptions", declared, "--severities", "2")
+    size = ("--imagenet-c-size", "32")
+    assert main(["corrupt", *given, "--out", str(made), *size, "--workers", "2"]) == 0
+    assert len(list((made / "rain" / "2").rglob("*.JPEG"))) == 11
+    same = ("--corruptions", "rain", "--severities", "2")
+    assert site.eval(*same, "--imagenet-c", str(made), out="files") == 0
+    assert site.eval(*same, *size, out="made-anew") == 0
+    files, anew = (site.results(out)["corruption/rain/2"]["top1"] for out in ("files", "made-anew"))
+    assert files == anew
+    assert main(["corrupt", *given[:2], "--corruptions", "rainn", "--out", str(made)]) == 1
+    assert "Did you mean 'rain'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("declared", ["drops", "extra"], indirect=True)
+def test_whatever_it_calls_its_group_no_mean_counts_it(declared: str) -> None:
+    conditions = [*((name, 50.0) for name in MAIN), (declared, 0.0)]
+    results = pd.DataFrame(
+        {
+            "label": "m",
+            "dataset": "d",
+            "protocol": "pixel",
+            "source": "official",
+            "condition": corruption_condition(name, severity).id,
+            "attack": corruption_condition(name, severity).attack,
+            "top1": top1,
+            "n_images": 10,
+            "status": "ok",
+            "flags": "",
+        }
+        for name, top1 in conditions
+        for severity in SEVERITIES
+    )
+    scores = corruption_scores(results).set_index(["number", "corruption"])
+    without = corruption_scores(results[results["attack"] == "imagenet-c"])
+    for number in ("mCE", "mean corruption error"):
+        alone = without.set_index(["number", "corruption"]).loc[(number, ""), "percent"]
+        assert scores.loc[(number, ""), "percent"] == alone
+    assert "mean CE of the 4 extra corruptions" not in set(without["number"])
+    assert "mean CE of the 4 extra corruptions" not in scores.index.get_level_values(0)
+    assert scores.loc[("mean error", "rain"), "percent"] == 100
+
+
+def test_its_group_and_what_decides_its_pixels_are_recorded(declared: str) -> None:
+    condition = corruption_condition(declared, 3)
+    assert condition.id == "corruption/rain/3"
+    assert condition.about.group == "drops"
+    assert condition.images is not None
+    described = condition.images.describe()
+    assert described["function"] == f"{__name__}.rain"
+    assert described["levels"] == {"drops": [10, 20, 30, 40, 50]}
+    assert corruption_condition("fog", 3).about.group == "weather"
+
+
+def test_a_suite_file_may_name_it(declared: str) -> None:
+    suite = parse_suite("conditions: [{corruption: rain, severity: 1}]", "mine")
+    assert suite.conditions[0].corruption == (declared,)
+    with pytest.raises(UserError, match="no corruption is called 'sleet'"):
+        parse_suite("conditions: [{corruption: sleet}]", "mine")
+
+
+def test_a_name_is_declared_once(declared: str) -> None:
+    with pytest.raises(ValueError, match="'fog' is registered twice"):
+        corruption("fog", group="weather")(rain)
+    assert CORRUPTIONS["fog"].function is not rain
+
+
+def test_it_draws_from_the_stream_of_its_image(declared: str) -> None:
+    image = np.zeros((32, 32, 3), np.uint8)
+    drawn = [CORRUPTIONS[declared].function(image, 5, RandomState(seed)) for seed in (0, 0, 1)]
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    assert (drawn[0] != drawn[2]).any()
+    assert GeneratedImages(declared, 5).lacking() == ""
