@@ -12,7 +12,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
-from robustbench_twicing.data.imagenet import Subset, subset_indices, wnids
+from robustbench_twicing.data.imagenet import subset_indices, wnids
 from robustbench_twicing.data.preprocessing import Preprocessing
 
 SIDE = 8
@@ -105,7 +105,7 @@ def wnid_folders(
     }
 
 
-def subset_folders(which: Subset, *, swapped: Mapping[int, int] | None = None) -> dict[str, int]:
+def subset_folders(which: str, *, swapped: Mapping[int, int] | None = None) -> dict[str, int]:
     """One picture for each of the 200 classes."""
     return wnid_folders(subset_indices(which), swapped=swapped)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 import PIL
@@ -25,8 +26,7 @@ log = logging.getLogger(__name__)
 CROPS, ENTRIES = "crops.bin", "entries.bin"
 PAGE = 4096
 """Bytes; every crop begins at a multiple, and the rest up to the next one is zero."""
-_ENTRY = struct.Struct("<qqQ")
-_SALT = 0x5EED
+_ENTRY = struct.Struct("<qqI")
 
 
 class Stamp(NamedTuple):
@@ -86,7 +86,7 @@ class CropStore:
             return None
         padded = np.empty(self._stride, np.uint8)
         length = os.preadv(crops, [padded.data], index * self._stride)
-        if length < self._stride or _checksum(padded) != checksum:
+        if length < self._stride or crc32(padded) != checksum:
             return None
         return padded[: self._bytes].reshape(self.side, self.side, 3)
 
@@ -98,7 +98,7 @@ class CropStore:
         padded[: self._bytes] = crop.reshape(-1)
         try:
             _write_all(self._crops, padded.tobytes(), index * self._stride)
-            entry = _ENTRY.pack(*stamp, _checksum(padded))
+            entry = _ENTRY.pack(*stamp, crc32(padded))
             _write_all(self._entries, entry, index * _ENTRY.size)
         except OSError as error:
             self._stop_writing(error)
@@ -119,21 +119,13 @@ class CropStore:
         self._crops = self._entries = None
 
 
-def _checksum(padded: Pixels) -> int:
-    """Sum of the 64-bit words: a flipped bit, a page of zeros or another crop changes it.
-
-    Of zeros it is not zero, which is what stands where nothing was stored.
-    """
-    return int(padded.view(np.uint64).sum(dtype=np.uint64)) ^ _SALT
-
-
 def _write_all(descriptor: int, content: bytes, offset: int) -> None:
     written = os.pwrite(descriptor, content, offset)
     if written != len(content):  # what a disk that runs full does first
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-FORMAT = 1
+FORMAT = 2
 """Version of the files' layout; part of their folder's name."""
 
 
@@ -179,11 +171,11 @@ class CachedFiles:
         except OSError:
             return self.files.pixels(index, preprocessing)  # says what is wrong with the file
         store, stamp = self._store(preprocessing), Stamp(status.st_size, status.st_mtime_ns)
-        found = store.read(index, stamp)
-        if found is None:
-            found = self.files.pixels(index, preprocessing)
-            store.write(index, found, stamp)
-        return found
+        crop = store.read(index, stamp)
+        if crop is None:
+            crop = self.files.pixels(index, preprocessing)
+            store.write(index, crop, stamp)
+        return crop
 
     def picture(self, index: int) -> Image.Image:
         """As the files'; not kept."""
@@ -222,4 +214,4 @@ class CachedFiles:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: each for name, each in self.__dict__.items() if name != "_stores"}
+        return {name: value for name, value in self.__dict__.items() if name != "_stores"}

@@ -11,22 +11,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Literal
 
 NUM_CLASSES = 1000
 WNID = re.compile(r"n\d{8}")
-Subset = Literal["imagenet-a", "imagenet-r"]
-ClassList = Literal["imagenet-1k", "imagenet-a", "imagenet-r"]
-SUBSETS: tuple[Subset, ...] = ("imagenet-a", "imagenet-r")
-_FILES = {"imagenet-1k": "imagenet1k", "imagenet-a": "imagenet_a", "imagenet-r": "imagenet_r"}
+ClassList = str
+"""``imagenet-1k``, or a name among the `SUBSETS`."""
 
 
 @cache
-def wnids(which: ClassList = "imagenet-1k") -> tuple[str, ...]:
-    """Sorted WordNet ids: 1000, or the 200 of a subset."""
-    name = f"{_FILES[which]}.txt"
-    text = (resources.files(__package__) / "wnids" / name).read_text(encoding="ascii")
+def _listed(name: str) -> tuple[str, ...]:
+    text = (resources.files(__package__) / "wnids" / f"{name}.txt").read_text(encoding="ascii")
     return tuple(text.split())
+
+
+SUBSETS: dict[str, tuple[str, ...]] = {
+    "imagenet-a": _listed("imagenet_a"),
+    "imagenet-r": _listed("imagenet_r"),
+}
+"""Sorted wnids of the test sets that have classes of their own, by the set's name."""
+
+
+def wnids(which: ClassList = "imagenet-1k") -> tuple[str, ...]:
+    """Sorted WordNet ids: 1000, or those of a subset."""
+    return _listed("imagenet1k") if which == "imagenet-1k" else SUBSETS[which]
 
 
 @cache
@@ -37,7 +44,7 @@ def wnid_to_index() -> Mapping[str, int]:
 
 @cache
 def subset_indices(which: ClassList) -> tuple[int, ...]:
-    """The list's classes, of a subset its 200, as ascending indices into the 1000 logits."""
+    """The list's classes, of ImageNet-A its 200, as ascending indices into the 1000 logits."""
     return tuple(wnid_to_index()[wnid] for wnid in wnids(which))
 
 
@@ -86,7 +93,7 @@ class LabelSpaceRecord:
     logits_sha256: str
 
 
-def subset_space(which: Subset) -> LabelSpace:
-    """ImageNet-A's or -R's 200 classes: label ``i`` is the i-th of them in sorted order."""
+def subset_space(which: ClassList) -> LabelSpace:
+    """A subset's classes, like ImageNet-A's 200: label ``i`` is the i-th in sorted order."""
     logits = tuple((index,) for index in subset_indices(which))
     return LabelSpace(which, logits, others_count=False, convention=f"{len(logits)}-way")

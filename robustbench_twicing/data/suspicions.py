@@ -11,15 +11,9 @@ from .dataset import Dataset
 from .fashion_mnist import is_fashion_mnist
 from .folders.image_files import FileImages
 from .folders.scanning import Found, count, name_some
+from .imagenet_c import GROUPS
 from .summary import Survey
 
-CORRUPTIONS = frozenset(
-    {"gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise", "defocus_blur"}
-    | {"glass_blur", "motion_blur", "zoom_blur", "gaussian_blur", "snow", "frost", "fog"}
-    | {"brightness", "spatter", "contrast", "elastic_transform", "pixelate"}
-    | {"jpeg_compression", "saturate"}
-)
-"""ImageNet-C's folders."""
 TINY = 64
 """Longest side, in pixels, of Tiny ImageNet and its like."""
 FEWEST_COUNTED = 3
@@ -85,7 +79,7 @@ def _sizes(dataset: Dataset, survey: Survey) -> Iterator[str]:
 def _corruption(found: tuple[Found, ...], root: Path) -> Iterator[str]:
     parts = {part for image in found for part in image.id.split("/")[:-1]}
     above = {name for name, below in pairwise(root.parts) if _SEVERITY.fullmatch(below)}
-    names = sorted(CORRUPTIONS & (parts | above | {root.name}))
+    names = sorted(set(GROUPS["all"]) & (parts | above | {root.name}))
     if names:
         yield (
             f"folders are named like ImageNet-C ({name_some(names)}): as plain data it would be "

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...data.imagenet_c import PREFIX
-from ...data.known_sets.opening import V2_VARIANTS
-from ...data.known_sets.table import IMAGENET, KNOWN_SETS, KnownSet, is_usual_folder, known_set
+from ...data.known_sets.table import IMAGENET, KNOWN_SETS, KnownSet, known_set, plain_name
 from ...data.opening import split_name
 from ...errors import UserError
 from .conditions import ConditionRequest
@@ -104,9 +103,15 @@ def _left_out(
     clean = request.clean or IMAGENET in folders
     for name in names:
         if name in given.shifted or (name == IMAGENET and given.clean):
-            raise UserError(f"--without {name} leaves out what --data gives; leave one of them out")
+            raise UserError(
+                f"--without {name} leaves out a data set that --data names; remove {name} from "
+                "one of the two options"
+            )
         if not (clean if name == IMAGENET else name in request.shifted):
-            raise UserError(f"--without {name}, but nothing asks for it; leave --without out")
+            raise UserError(
+                f"--without {name}: no data set of that name is part of this run; remove it from "
+                "--without"
+            )
     return names
 
 
@@ -139,20 +144,20 @@ def find_below(root: Path) -> dict[str, Path]:
         raise UserError(f"--data-root {root} cannot be read: {error.strerror}") from error
     by_name: dict[str, Path] = {}
     for known in KNOWN_SETS.values():
-        usual = [path for path in folders if is_usual_folder(known, path.name)]
+        usual = [path for path in folders if known.is_usual_folder(path.name)]
         if usual:
             by_name[known.name] = _one(known, usual)
-    corrupted = [path for path in folders if path.name.lower().replace("_", "-") == PREFIX]
+    corrupted = [path for path in folders if plain_name(path.name) == PREFIX]
     if corrupted:
         by_name[PREFIX] = corrupted[0]
     return by_name
 
 
 def _one(known: KnownSet, folders: Sequence[Path]) -> Path:
-    """The one folder; of ImageNet-V2's variants the one that papers mean."""
-    usual = [path for path in folders if V2_VARIANTS[0] in path.name.lower().replace("_", "-")]
-    if len(folders) > 1 and len(usual) == 1:
-        return usual[0]
+    """The one folder; of several variants the one that papers mean."""
+    meant = [path for path in folders if known.is_main_variant(path.name)]
+    if len(folders) > 1 and len(meant) == 1:
+        return meant[0]
     if len(folders) > 1:
         names = " and ".join(path.name for path in folders)
         raise UserError(

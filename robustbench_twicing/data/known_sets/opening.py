@@ -14,13 +14,10 @@ from ..folders.class_folders import (
 )
 from ..folders.image_files import files_dataset
 from ..folders.scanning import Listing, check_has_images, scan
-from ..imagenet import NUM_CLASSES, subset_space
+from ..imagenet import NUM_CLASSES, LabelSpace, subset_space
 from .checks import check_fits, differences
 from .objectnet import open_objectnet
-from .table import IMAGENET, OBJECTNET, KnownSet, validation_folder
-
-V2_VARIANTS = ("matched-frequency", "threshold", "top-images")
-"""The three published ways of choosing ImageNet-V2's images, as its folders are called."""
+from .table import KnownSet, plain_name
 
 
 def open_known(known: KnownSet, path: Path) -> Dataset:
@@ -31,9 +28,9 @@ def open_known(known: KnownSet, path: Path) -> Dataset:
     """
     if not path.is_dir():
         raise UserError(f"{known.name} should be at {path}, which is not a folder")
-    if known.name == OBJECTNET:
+    if known.folders == "label":
         return open_objectnet(known, path)
-    root = validation_folder(path) if known.name == IMAGENET else path
+    root = known.root(path)
     listing = scan(root)
     check_has_images(listing)
     labelled = _labelled(known, listing)
@@ -42,8 +39,8 @@ def open_known(known: KnownSet, path: Path) -> Dataset:
     facts = {"name": known.name, "clean_id": known.name if known.shifted else "clean"}
     dataset = files_dataset(listing, labelled, notes=notes, **facts)
     if known.subset is not None:
-        return _over_its_classes(dataset, known)
-    return _with_variant(dataset, root) if known.folders == "number" else dataset
+        dataset = _over_its_classes(dataset, known, subset_space(known.subset))
+    return _with_variant(dataset, known, root) if known.variants else dataset
 
 
 def _labelled(known: KnownSet, listing: Listing) -> Labelled:
@@ -61,11 +58,8 @@ def _labelled(known: KnownSet, listing: Listing) -> Labelled:
     )
 
 
-def _over_its_classes(dataset: Dataset, known: KnownSet) -> Dataset:
-    """Labels become positions in the sorted 200, found through the wnid, whatever is missing."""
-    if known.subset is None:
-        raise ValueError(f"{known.name} has no classes of its own")
-    space = subset_space(known.subset)
+def _over_its_classes(dataset: Dataset, known: KnownSet, space: LabelSpace) -> Dataset:
+    """Labels become positions among its sorted classes, found by wnid, whatever is missing."""
     position = {logits[0]: label for label, logits in enumerate(space.logits)}
     note = (
         f"scored over the {len(position)} classes of {known.title} alone, for attacks, too (the "
@@ -81,13 +75,13 @@ def _over_its_classes(dataset: Dataset, known: KnownSet) -> Dataset:
     )
 
 
-def _with_variant(dataset: Dataset, root: Path) -> Dataset:
+def _with_variant(dataset: Dataset, known: KnownSet, root: Path) -> Dataset:
     """Which of the variants it is, as far as the folder's name tells."""
-    names = "/".join((root.name, *dataset.ids[:1])).lower().replace("_", "-")
-    variant = next((each for each in V2_VARIANTS if each in names), None)
+    names = plain_name("/".join((root.name, *dataset.ids[:1])))
+    variant = next((variant for variant in known.variants if variant in names), None)
     if variant is None:
-        note = "its folder does not say which variant it is; papers mean matched-frequency"
+        note = f"its folder does not say which variant it is; papers mean {known.variants[0]}"
         return replace(dataset, notes=(*dataset.notes, note))
-    flags = () if variant == V2_VARIANTS[0] else (f"variant-{variant}",)
+    flags = () if variant == known.variants[0] else (f"variant-{variant}",)
     note = f"variant {variant}, by the folder's name"
     return replace(dataset, notes=(*dataset.notes, note), flags=(*dataset.flags, *flags))

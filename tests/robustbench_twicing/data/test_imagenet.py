@@ -9,7 +9,6 @@ import pytest
 
 from robustbench_twicing.data.imagenet import (
     SUBSETS,
-    Subset,
     subset_indices,
     wnid_to_index,
     wnids,
@@ -25,25 +24,25 @@ GOLDEN = {"imagenet-1k": "imagenet1k", "imagenet-a": "imagenet_a", "imagenet-r":
 
 
 @pytest.mark.parametrize("which", HASHES)
-def test_hash_of_the_vendored_list(which: Subset) -> None:
+def test_hash_of_the_vendored_list(which: str) -> None:
     assert hashlib.sha256("\n".join(wnids(which)).encode()).hexdigest() == HASHES[which]
     assert list(wnids(which)) == sorted(set(wnids(which)))
 
 
 @pytest.mark.parametrize("which", HASHES)
-def test_equals_timms_list(which: Subset) -> None:
+def test_equals_timms_list(which: str) -> None:
     file = resources.files("timm.data") / "_info" / f"{TIMM[which]}_synsets.txt"
     assert file.read_text().split() == list(wnids(which))
 
 
 @pytest.mark.parametrize("which", HASHES)
-def test_equals_the_reference_list(which: Subset, shared: Path) -> None:
+def test_equals_the_reference_list(which: str, shared: Path) -> None:
     reference = shared / "golden" / "labels" / f"{GOLDEN[which]}_wnids.json"
     assert json.loads(reference.read_text()) == list(wnids(which))
 
 
 @pytest.mark.parametrize("which", SUBSETS)
-def test_subset_indices_equal_timms(which: Subset) -> None:
+def test_subset_indices_equal_timms(which: str) -> None:
     file = resources.files("timm.data") / "_info" / f"{TIMM[which]}_indices.txt"
     assert [int(line) for line in file.read_text().split()] == list(subset_indices(which))
 

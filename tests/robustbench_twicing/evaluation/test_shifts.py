@@ -14,7 +14,7 @@ from robustbench_twicing import evaluate
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.condition import clean, from_functions
 from robustbench_twicing.data.dataset import Dataset
-from robustbench_twicing.data.imagenet import SUBSETS, Subset, subset_indices
+from robustbench_twicing.data.imagenet import SUBSETS, subset_indices
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task, with_clean_subsets
@@ -167,7 +167,7 @@ def test_no_second_look_without_an_image_for_it(folders: Path, tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("which", SUBSETS)
-def test_an_attack_goes_for_the_200_classes(which: Subset, folders: Path, tmp_path: Path) -> None:
+def test_an_attack_goes_for_the_200_classes(which: str, folders: Path, tmp_path: Path) -> None:
     """It gives bit for bit what it gives on a model that has no other classes."""
     attack = partial(pgd, eps=16 / 255)
     data = open_dataset(f"{which}={folders}/{which}", limit=40)

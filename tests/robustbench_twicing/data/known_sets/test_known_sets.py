@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from robustbench_twicing.data.dataset import Dataset
-from robustbench_twicing.data.imagenet import SUBSETS, Subset, subset_indices, wnids
-from robustbench_twicing.data.known_sets.table import KNOWN_SETS, is_usual_folder
+from robustbench_twicing.data.imagenet import SUBSETS, subset_indices, wnids
+from robustbench_twicing.data.known_sets.table import KNOWN_SETS
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from tests.palette import PREPROCESSING, subset_folders, wnid_folders, write
@@ -30,7 +30,7 @@ def true_class(dataset: Dataset, index: int) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("which", SUBSETS)
-def test_labels_are_positions_in_the_sorted_200(which: Subset, tmp_path: Path) -> None:
+def test_labels_are_positions_in_the_sorted_200(which: str, tmp_path: Path) -> None:
     pictures = list(subset_folders(which).items())
     random.Random(0).shuffle(pictures)
     dataset = open_dataset(f"{which}={write(tmp_path, dict(pictures))}")
@@ -85,7 +85,7 @@ def test_shared_classes_alone_are_both(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("which", SUBSETS)
-def test_a_plain_folder_says_which_name_to_use(which: Subset, tmp_path: Path) -> None:
+def test_a_plain_folder_says_which_name_to_use(which: str, tmp_path: Path) -> None:
     root = write(tmp_path, subset_folders(which))
     dataset = open_dataset(root)
     assert dataset.labels == subset_indices(which)
@@ -194,5 +194,5 @@ USUAL = {
 
 def test_usual_folder_names() -> None:
     for folder in [*USUAL, "imagenet-c", "imagenet-o", "train"]:
-        names = [known.name for known in KNOWN_SETS.values() if is_usual_folder(known, folder)]
+        names = [known.name for known in KNOWN_SETS.values() if known.is_usual_folder(folder)]
         assert names == ([USUAL[folder]] if folder in USUAL else []), folder
