@@ -77,12 +77,12 @@ class TeamReport:
             self.team.add_progress(step.images, step.units)
             self.label, self.condition = step.label, step.condition
             self.update()
-        elif self.team.leads:
+        elif self.team.is_main:
             self.show(step)
 
     def update(self) -> None:
         """Show what the team has done since the last call."""
-        if self.team.leads:
+        if self.team.is_main:
             images, units = self.team.progress()
             done = images - self.images, units - self.units
             self.images, self.units = images, units

@@ -103,7 +103,7 @@ def _prepare(options: EvalOptions, team: "Team") -> "tuple[Request, Path]":
     from .request.request import default_out, make_request
 
     request = team.together(lambda: make_request(_on_own_gpu(options, team)))
-    if team.leads:
+    if team.is_main:
         for line in request.messages:
             sys.stderr.write(f"{line}\n")
     share = request.options.share._replace(rank=team.rank, team=team.size)
@@ -132,7 +132,7 @@ def _work(request: "Request", out: Path, team: "Team", stop: "Stop") -> "Run":
     from ..evaluation.runner import evaluate_models
 
     images, units = _amount(request)
-    with show_progress(images, units, hidden=not team.leads) as show:
+    with show_progress(images, units, hidden=not team.is_main) as show:
         report = show if team.size == 1 else TeamReport(team, show)
         done = evaluate_models(
             request.models,
@@ -140,7 +140,7 @@ def _work(request: "Request", out: Path, team: "Team", stop: "Stop") -> "Run":
             out=out,
             options=request.options,
             left_out=request.left_out,
-            report=_announce(out, report) if team.leads else report,
+            report=_announce(out, report) if team.is_main else report,
             stop=stop,
         )
         if isinstance(report, TeamReport):
@@ -153,7 +153,7 @@ def _wait(team: "Team", report: TeamReport, stop: "Stop", left: Callable[[], int
     whole = team.finish(early=bool(stop.reason), meanwhile=report.update)
     report.update()
     until = time.monotonic() + SHOWS_UP
-    while team.leads and whole and left() and time.monotonic() < until:
+    while team.is_main and whole and left() and time.monotonic() < until:
         time.sleep(1)
 
 

@@ -1,11 +1,12 @@
 """Processes that torchrun started together: one run folder, one voice."""
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from ..errors import UserError
@@ -26,14 +27,14 @@ class Team:
     """The processes that share a run; the one of rank 0 speaks. Alone: a team of one.
 
     Work is never handed around: every process finds its parts by itself (see `Share`), and the
-    record of the run is its folder. What goes between processes is whether they were asked for
-    the same, and how far each is.
+    record of the run is its folder. What goes between processes, through torchrun's key-value
+    store, is whether they were asked for the same, and how far each is.
 
     Args:
         rank: of this process, from 0.
         size: how many there are.
         local_rank: of this process on its machine, for the choice of a GPU.
-        store: shared counters; None alone.
+        store: shared texts and counters; None alone.
         age: seconds since these processes were started first; a restart makes none younger.
     """
 
@@ -46,12 +47,12 @@ class Team:
         *,
         age: float = 0.0,
     ) -> None:
-        self.age = age
-        self.rank, self.size, self.local_rank = rank, size, local_rank
+        self.rank, self.size, self.local_rank, self.age = rank, size, local_rank, age
         self._store = store
+        self._gathered = 0
 
     @property
-    def leads(self) -> bool:
+    def is_main(self) -> bool:
         """Whether this process is the one that speaks."""
         return self.rank == 0
 
@@ -74,21 +75,25 @@ class Team:
 
     def _check(self, problems: list[str]) -> None:
         failed = [rank for rank, problem in enumerate(problems) if problem]
-        if failed and not self.leads:
+        if failed and not self.is_main:
             raise SystemExit(1)
         if failed:
             who = "" if len(failed) == self.size else f"process {failed[0]} of {self.size}: "
             raise UserError(who + problems[failed[0]])
 
-    def gather(self, value: Value) -> list[Value]:
-        """The value of every process, in order of rank."""
-        if self._store is None:
-            return [value]
-        from torch.distributed import all_gather_object
+    def gather(self, text: str) -> list[str]:
+        """The text of every process, in order of rank; each calls it as often as the others.
 
-        values: list[Any] = [None] * self.size
-        all_gather_object(values, value)
-        return values
+        Raises:
+            UserError: one of them does not answer.
+        """
+        if self._store is None:
+            return [text]
+        self._gathered += 1
+        keys = [f"gather/{self._gathered}/{rank}" for rank in range(self.size)]
+        with _reaching_the_others():
+            self._store.set(keys[self.rank], json.dumps(text))
+            return [json.loads(self._store.get(key)) for key in keys]
 
     def add_progress(self, images: int, units: float) -> None:
         """Tell the team of finished work."""
@@ -97,21 +102,14 @@ class Team:
 
     def progress(self) -> tuple[int, float]:
         """Images and passes that the whole team has finished since it started."""
-        if self._store is None:
-            raise RuntimeError("a team of one has no shared progress")
         return self._add("images", 0), self._add("units", 0) / UNIT
 
     def _add(self, name: str, amount: int) -> int:
         """Add to a shared counter, and read it; alone there is none."""
         if self._store is None:
             return 0
-        try:
+        with _reaching_the_others():
             return self._store.add(name, amount)
-        except RuntimeError as error:
-            raise UserError(
-                "the process that started this one, or the first of the team, is gone; what was "
-                "finished is kept, the same command continues it"
-            ) from error
 
     def finish(self, *, early: bool, meanwhile: Callable[[], None]) -> bool:
         """Say that this process has no more to do; rank 0 waits for the others.
@@ -127,10 +125,21 @@ class Team:
             return not early
         self._add("early", int(early))
         self._add("finished", 1)
-        while self.leads and self._add("finished", 0) < self.size:
+        while self.is_main and self._add("finished", 0) < self.size:
             meanwhile()
             time.sleep(POLL)
-        return not self._add("early", 0) if self.leads else not early
+        return not self._add("early", 0) if self.is_main else not early
+
+
+@contextmanager
+def _reaching_the_others() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        raise UserError(
+            "the process that started this one, or the first of the team, is gone; what was "
+            "finished is kept, the same command continues it"
+        ) from error
 
 
 def _fresh(store: "Store", rank: int, size: int) -> "Store":
@@ -172,34 +181,21 @@ def _age(store: "Store") -> float:
     return max(0.0, now - float(store.compare_set("robustbench_twicing/began", "", repr(now))))
 
 
-@contextmanager
-def join_team(*, device: str) -> Iterator[Team]:
+def join_team() -> Team:
     """The team that torchrun, or a launcher with the same variables, put this process into.
-
-    Args:
-        device: that was asked for; where it is a GPU, NCCL stands beside gloo.
 
     Raises:
         UserError: the other processes cannot be reached.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) < 2 or "RANK" not in os.environ:
-        yield Team()
-        return
+        return Team()
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")  # what fails is said here, in one line
-    import torch
-    import torch.distributed as dist
     from torch.distributed.rendezvous import rendezvous
 
     try:
-        shared, rank, size = next(rendezvous("env://", timeout=PATIENCE))
-        store, age = _fresh(shared, rank, size), _age(shared)
-        on_gpu = device != "cpu" and torch.cuda.is_available()
-        backend = "cpu:gloo,cuda:nccl" if on_gpu else "gloo"
-        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=PATIENCE)
+        store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
+        local_rank = int(os.environ.get("LOCAL_RANK", rank))
+        return Team(rank, size, local_rank, _fresh(store, rank, size), age=_age(store))
     except (RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(f"the other processes of this run cannot be reached: {reason}") from error
-    try:
-        yield Team(rank, size, int(os.environ.get("LOCAL_RANK", rank)), store, age=age)
-    finally:
-        dist.destroy_process_group()

@@ -28,16 +28,16 @@ def run(options: EvalOptions) -> int:
     """
     from ...evaluation.distributed import join_team
 
-    with join_team(device=options.device) as team:
-        done = evaluate(options, team)
-        if not team.leads:
-            return DONE
-        folder, complete = done.run.folder, done.run.complete
+    team = join_team()
+    done = evaluate(options, team)
+    if not team.is_main:
+        return DONE
+    folder, complete = done.run.folder, done.run.complete
+    status = _show(folder, done.share)
+    if folder.complete and not complete:
+        # Another process finished the last part meanwhile, and its results.csv may have been
+        # written over by this one's, which lacks that part.
         status = _show(folder, done.share)
-        if folder.complete and not complete:
-            # Another process finished the last part meanwhile, and its results.csv may have been
-            # written over by this one's, which lacks that part.
-            status = _show(folder, done.share)
     if folder.complete or not done.unfinished:
         return status
     sys.stderr.write(f"{done.unfinished}\n")

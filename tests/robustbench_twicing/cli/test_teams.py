@@ -57,8 +57,8 @@ def test_a_team_with_a_shard_does_not_wait_for_the_other_shards(
     def waits(seconds: float) -> None:
         raise AssertionError("it waits")
 
-    def joined(*, device: str) -> Any:
-        return NoContext(OtherIsDone(0, 2, 0, Counters(finished=1)))  # type: ignore[arg-type]
+    def joined() -> Team:
+        return OtherIsDone(0, 2, 0, Counters(finished=1))  # type: ignore[arg-type]
 
     monkeypatch.setattr("robustbench_twicing.evaluation.distributed.join_team", joined)
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=waits)
@@ -66,17 +66,17 @@ def test_a_team_with_a_shard_does_not_wait_for_the_other_shards(
     assert site.eval("--attacks", "clean", "--shard", "1/2") == 0
 
 
-class NoContext:
-    """A value as a context."""
+def test_each_gathering_has_the_texts_of_its_own_turn() -> None:
+    from torch._C._distributed_c10d import HashStore
 
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __enter__(self) -> object:
-        return self.value
-
-    def __exit__(self, *error: object) -> None:
-        pass
+    store = HashStore()
+    first, second = Team(0, 2, 0, store), Team(1, 2, 1, store)
+    store.set("gather/1/1", '"b"')
+    assert first.gather("ä\n") == ["ä\n", "b"]
+    store.set("gather/2/1", '"d"')
+    assert first.gather("c") == ["c", "d"]
+    assert second.gather("b") == ["ä\n", "b"]
+    assert second.gather("d") == ["c", "d"]
 
 
 def test_restarts_share_one_time_limit() -> None:
