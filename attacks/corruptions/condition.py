@@ -11,7 +11,6 @@ from robustbench_twicing.errors import UserError
 
 from .generated import GeneratedImages
 from .official import open_official
-from .table import CORRUPTIONS
 
 NOTES = {
     "official": (

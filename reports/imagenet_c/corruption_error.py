@@ -173,14 +173,17 @@ def _mean_ce(
     clean = base_clean = 0.0
     if clean_error is not None:
         if baseline.clean_error is None:
-            raise UserError(f"{name}: the baseline {baseline.name} has no clean error")
+            raise UserError(f"{name}: the reference errors of {baseline.name} hold no clean error")
         clean, base_clean = clean_error, baseline.clean_error
     ratios = []
     for corruption in corruptions:
         own = sum(_of(errors, corruption)) - len(SEVERITIES) * clean
         base = sum(_of(baseline.errors, corruption)) - len(SEVERITIES) * base_clean
         if base <= 0:
-            raise UserError(f"{name}: {baseline.name} loses nothing to {corruption}: no unit")
+            raise UserError(
+                f"{name}: the reference errors of {baseline.name} under {corruption} are no larger "
+                "than its clean error, so nothing can be divided by their difference; give others"
+            )
         ratios.append(own / base)
     return CorruptionScore(name, 100 * fmean(ratios), (), baseline.name)
 

@@ -80,7 +80,7 @@ def _from_csv(path: Path) -> Baseline:
     clean = found.pop(("clean", 0), None)
     if not found:
         raise UserError(f"--normaliser {path} holds no error")
-    return Baseline(path.name, found, clean, f"as {path.name} says", None)
+    return Baseline(path.name, found, clean, "the images that its errors were measured on", None)
 
 
 def _check_cells(path: Path, given: list[tuple[str, int]]) -> None:

@@ -86,7 +86,7 @@ class CropStore:
             return None
         padded = np.empty(self._stride, np.uint8)
         length = os.preadv(crops, [padded.data], index * self._stride)
-        if length < self._stride or crc32(padded) != checksum:
+        if length < self._stride or crc32(padded.data) != checksum:
             return None
         return padded[: self._bytes].reshape(self.side, self.side, 3)
 
@@ -98,7 +98,7 @@ class CropStore:
         padded[: self._bytes] = crop.reshape(-1)
         try:
             _write_all(self._crops, padded.tobytes(), index * self._stride)
-            entry = _ENTRY.pack(*stamp, crc32(padded))
+            entry = _ENTRY.pack(*stamp, crc32(padded.data))
             _write_all(self._entries, entry, index * _ENTRY.size)
         except OSError as error:
             self._stop_writing(error)
