@@ -1,6 +1,13 @@
-"""Attacks: pure functions from model, images and labels to adversarial images."""
+"""Attacks: pure functions from model, images and labels to adversarial images.
+
+Each module declares its own (`declaration`); all of them are imported here, and so declared.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
 
 from .corruptions import corruption_condition
+from .declaration import ATTACKS, attack
 from .fgsm import fgsm
 from .finding import find_attack
 from .noise import noise
@@ -8,11 +15,11 @@ from .pgd import pgd
 from .pgd_any import pgd_any
 from .spec import AttackSpec
 from .spsa import spsa, spsa_any
-from .table import ATTACKS
 
 __all__ = [
     "ATTACKS",
     "AttackSpec",
+    "attack",
     "corruption_condition",
     "fgsm",
     "find_attack",
@@ -22,3 +29,7 @@ __all__ = [
     "spsa",
     "spsa_any",
 ]
+
+for _module in iter_modules(__path__):
+    if not _module.ispkg:
+        import_module(f"{__name__}.{_module.name}")

@@ -9,12 +9,47 @@ from torch import Tensor, nn
 from robustbench_twicing.classifiers.classifier import std_of
 from robustbench_twicing.classifiers.gradient import eval_mode, input_gradient
 from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel, ball, unit
 from robustbench_twicing.seeds import Generators
 
 from .attacked_label import attacked_label
+from .declaration import attack
 
 
+def step(
+    x: Tensor, gradient: Tensor, eps: float, threat: ThreatModel, std: Tensor | None
+) -> Tensor:
+    """Move x by eps along the gradient's sign, inside the ball.
+
+    The sign is the same in pixels and in normalised units; only the length of the step differs.
+    """
+    low, high = ball(x, eps, threat, std)
+    return (x + eps * unit(x, threat, std) * gradient.sign()).clamp(low, high)
+
+
+def fgsm_sweep(
+    batch: AttackBatch,
+    budgets: Sequence[Fraction],
+    *,
+    threat: ThreatModel,
+    settings: Mapping[str, Any],
+) -> Iterator[Tensor]:
+    """FGSM at every budget from one gradient, that of the clean pass itself."""
+    for eps in budgets:
+        yield step(batch.x, batch.gradient(threat), float(eps), threat, std_of(batch.model))
+
+
+@attack(
+    "fgsm",
+    sweep=fgsm_sweep,
+    knowledge="white box, one gradient",
+    source="https://arxiv.org/abs/1412.6572",
+    passes=lambda settings: (0, 1),
+    white_box=True,
+    draws=False,
+    about=About("FGSM", one_step=True, paper_budget="4/255"),
+)
 def fgsm(
     model: nn.Module,
     x: Tensor,
@@ -41,26 +76,3 @@ def fgsm(
     with eval_mode(model):
         gradient = input_gradient(model, x, attacked_label(model, x, y, threat))
     return step(x, gradient, eps, threat, std_of(model))
-
-
-def step(
-    x: Tensor, gradient: Tensor, eps: float, threat: ThreatModel, std: Tensor | None
-) -> Tensor:
-    """Move x by eps along the gradient's sign, inside the ball.
-
-    The sign is the same in pixels and in normalised units; only the length of the step differs.
-    """
-    low, high = ball(x, eps, threat, std)
-    return (x + eps * unit(x, threat, std) * gradient.sign()).clamp(low, high)
-
-
-def fgsm_sweep(
-    batch: AttackBatch,
-    budgets: Sequence[Fraction],
-    *,
-    threat: ThreatModel,
-    settings: Mapping[str, Any],
-) -> Iterator[Tensor]:
-    """FGSM at every budget from one gradient, that of the clean pass itself."""
-    for eps in budgets:
-        yield step(batch.x, batch.gradient(threat), float(eps), threat, std_of(batch.model))

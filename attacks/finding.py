@@ -6,8 +6,8 @@ from functools import partial
 from robustbench_twicing.classifiers.user_code import is_user_code
 from robustbench_twicing.registry import Registry
 
+from .declaration import ATTACKS
 from .spec import AttackSpec
-from .table import ATTACKS
 
 
 def find_attack(name: str) -> AttackSpec:
@@ -36,8 +36,8 @@ def find_attack(name: str) -> AttackSpec:
     if is_user_code(name):
         return own_attack(name)
     known: Registry[Callable[[], AttackSpec]] = Registry("attack")
-    for each in ATTACKS:
-        known[each] = partial(ATTACKS.__getitem__, each)
-    for each in PRESETS:
-        known[each] = partial(preset_attack, each)
+    for declared in ATTACKS:
+        known[declared] = partial(ATTACKS.__getitem__, declared)
+    for preset in PRESETS:
+        known[preset] = partial(preset_attack, preset)
     return known[name]()

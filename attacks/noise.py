@@ -1,19 +1,23 @@
 """Random noise of the whole budget: what an attack must beat to deserve its name."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
-from typing import Any
-
 from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.classifier import std_of
-from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from robustbench_twicing.seeds import Generators, uniform_like
 
+from .declaration import attack
 from .fgsm import step
 
 
+@attack(
+    "noise",
+    knowledge="none, random signs",
+    source="a control, not an attack",
+    passes=lambda settings: (0, 0),
+    about=About(control=True),
+)
 def noise(
     model: nn.Module,
     x: Tensor,
@@ -42,18 +46,3 @@ def noise(
     if generator is None:
         raise ValueError("noise needs a generator; the global one is never used")
     return step(x, uniform_like(x, generator) - 0.5, eps, threat, std_of(model))
-
-
-def noise_sweep(
-    batch: AttackBatch,
-    budgets: Sequence[Fraction],
-    *,
-    threat: ThreatModel,
-    settings: Mapping[str, Any],
-) -> Iterator[Tensor]:
-    """Noise at every budget, each with random streams of its own."""
-    for eps in budgets:
-        generator = batch.generators("noise", settings, eps)
-        yield noise(
-            batch.model, batch.x, batch.y, eps=float(eps), threat=threat, generator=generator
-        )

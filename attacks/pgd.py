@@ -1,26 +1,43 @@
 """Projected gradient descent."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from fractions import Fraction
-from typing import Any
-
 from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.classifier import std_of
 from robustbench_twicing.classifiers.gradient import eval_mode, input_gradient
-from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel, ball, unit
 from robustbench_twicing.seeds import Generators, uniform_like
 
 from .attacked_label import attacked_label
-from .restarts import worst_of
+from .declaration import attack
+from .spec import Settings
 
 STEPS = 20
 REL_STEP = 0.15
 """Step size as a share of the budget (the Twicing paper's "step size of 0.15")."""
 
 
+def _passes(settings: Settings) -> tuple[int, int]:
+    """Several restarts are scored once more each."""
+    restarts, steps = settings["restarts"], settings["steps"]
+    return restarts * (steps + (restarts > 1)), restarts * steps
+
+
+@attack(
+    "pgd",
+    settings={"restarts": 1},
+    knowledge="white box, one gradient a step",
+    source="https://arxiv.org/abs/1706.06083",
+    passes=_passes,
+    white_box=True,
+    contradiction=lambda settings: (
+        "restarts without a random start are all the same run; leave one of the two out"
+        if settings["restarts"] > 1 and not settings["random_start"]
+        else ""
+    ),
+    shorts={"restarts": "restarts"},
+    about=About("PGD-{steps}", iterated=True, paper_budget="4/255"),
+)
 def pgd(
     model: nn.Module,
     x: Tensor,
@@ -31,6 +48,7 @@ def pgd(
     steps: int = STEPS,
     rel_step: float = REL_STEP,
     random_start: bool = True,
+    target: Tensor | None = None,
     generator: Generators | None = None,
 ) -> Tensor:
     """Climb the cross-entropy inside the L-infinity ball (arXiv 1706.06083, section 2.1).
@@ -45,6 +63,7 @@ def pgd(
         steps: number of gradient steps.
         rel_step: step size as a share of eps.
         random_start: start at a uniformly drawn point of the ball instead of at x.
+        target: the attacked labels (N,), where they are known; else the threat model's are found.
         generator: one per image, or one for all; needed for a random start.
 
     Returns:
@@ -59,7 +78,8 @@ def pgd(
     length = rel_step * eps * unit(x, threat, std_of(model))
     first = start(model, x, eps, threat, generator) if random_start else x
     with eval_mode(model):
-        target = attacked_label(model, x, y, threat)
+        if target is None:
+            target = attacked_label(model, x, y, threat)
         return climb(model, first, target, bounds, length=length, steps=steps)
 
 
@@ -102,32 +122,3 @@ def climb(
         gradient = input_gradient(model, x_adv, target)
         x_adv = x_adv.addcmul_(gradient.sign(), length).clamp_(*bounds)
     return x_adv
-
-
-def pgd_sweep(
-    batch: AttackBatch,
-    budgets: Sequence[Fraction],
-    *,
-    threat: ThreatModel,
-    settings: Mapping[str, Any],
-) -> Iterator[Tensor]:
-    """PGD at every budget, each with random streams of its own; the worst of all restarts.
-
-    The streams do not depend on the number of restarts, so that more of them can only be worse.
-    """
-    constants = {name: value for name, value in settings.items() if name != "restarts"}
-    known = replace(threat, label="true")  # the target is known already
-    for eps in budgets:
-        runs = (
-            pgd(
-                batch.model,
-                batch.x,
-                batch.target(threat),
-                eps=float(eps),
-                threat=known,
-                generator=batch.generators("pgd", constants, eps, restart),
-                **constants,
-            )
-            for restart in range(settings["restarts"])
-        )
-        yield worst_of(batch, runs)

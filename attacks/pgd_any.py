@@ -1,22 +1,33 @@
 """PGD that stops at the first iterate that fools the model: another number than the last one."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.classifier import std_of
 from robustbench_twicing.classifiers.gradient import eval_mode, logits_and_gradient
-from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel, ball, unit
 from robustbench_twicing.seeds import Generators
 
 from .attacked_label import attacked_label
+from .declaration import attack
 from .pgd import REL_STEP, STEPS, start
 
 
+@attack(
+    "pgd-any",
+    streams=("pgd", {"random_start": True}),
+    knowledge="white box, one gradient a step",
+    source="https://arxiv.org/abs/1706.06083",
+    passes=lambda settings: (settings["steps"], settings["steps"]),
+    white_box=True,
+    stops_early=True,
+    about=About(iterated=True),
+    notes=(
+        "pgd-any stops at the first iterate that fools the model: its accuracy is of images that "
+        "are right at every iterate, a lower number than pgd's last iterate.",
+    ),
+)
 def pgd_any(
     model: nn.Module,
     x: Tensor,
@@ -65,23 +76,3 @@ def pgd_any(
                 break
             x_adv[left] = (x_adv[left] + length * sign).clamp(low[left], high[left])
     return x_adv
-
-
-def pgd_any_sweep(
-    batch: AttackBatch,
-    budgets: Sequence[Fraction],
-    *,
-    threat: ThreatModel,
-    settings: Mapping[str, Any],
-) -> Iterator[Tensor]:
-    """At every budget, from the random starts of `pgd` with the same constants."""
-    for eps in budgets:
-        yield pgd_any(
-            batch.model,
-            batch.x,
-            batch.y,
-            eps=float(eps),
-            threat=threat,
-            generator=batch.generators("pgd", {**settings, "random_start": True}, eps),
-            **settings,
-        )

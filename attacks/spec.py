@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from torch import Tensor
+
 from robustbench_twicing.conditions.condition import Condition, Sweep, condition_id
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
@@ -34,14 +36,18 @@ class AttackSpec:
         contradiction: what is wrong with settings that are possible one by one; else empty.
         protocols: the protocols it can follow.
         notes: sentences a reader of its numbers must know.
-        about: see `About`.
+        function: the attack on one batch at one budget, where it is one of the suite's own.
+        about: what reports need to know of it.
+        shorts: options of `eval` that are short for ``--set`` of a constant, by the constant.
+        draws: it draws random numbers.
+        stops_early: it leaves images alone once they are fooled; ``passes`` is its cost at most.
     """
 
     name: str
     sweep: Sweep
     knowledge: str
     source: str
-    passes: Callable[[Settings], tuple[int, int] | None]
+    passes: Callable[[Settings], tuple[int, int] | None] = lambda settings: None
     settings: Settings = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     under: Mapping[str, Settings] = field(default_factory=dict)
@@ -50,7 +56,11 @@ class AttackSpec:
     contradiction: Callable[[Settings], str] = lambda settings: ""
     protocols: tuple[str, ...] = ("pixel", "paper")
     notes: tuple[str, ...] = ()
+    function: Callable[..., Tensor] | None = None
     about: About = field(default_factory=About)
+    shorts: Mapping[str, str] = field(default_factory=dict)
+    draws: bool = True
+    stops_early: bool = False
 
     def condition(
         self, eps: Fraction, protocol: str = "pixel", overrides: Settings | None = None
@@ -72,9 +82,8 @@ class AttackSpec:
                 f"attack {self.name} cannot follow protocol {protocol}; "
                 f"it knows {', '.join(self.protocols)}"
             )
-        own = {**self.settings, **self.under.get(protocol, {})}
-        known = {name: each for name, each in (overrides or {}).items() if name in own}
-        settings = {**own, **known}
+        defaults = {**self.settings, **self.under.get(protocol, {})}
+        settings = {name: (overrides or {}).get(name, value) for name, value in defaults.items()}
         if wrong := self.contradiction(settings):
             raise UserError(f"attack {self.name}: {wrong}")
         passes = self.passes(settings)
@@ -85,7 +94,7 @@ class AttackSpec:
             protocol=protocol,
             threat=threat,
             settings=settings,
-            changed={name: own[name] for name in own if settings[name] != own[name]},
+            changed={name: value for name, value in defaults.items() if settings[name] != value},
             sweep=self.sweep,
             white_box=self.white_box,
             passes=None if passes is None else (passes[0] + SCORING_PASSES, passes[1]),

@@ -1,20 +1,19 @@
 """Simultaneous perturbation stochastic approximation: a black-box attack on the logits."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from functools import partial
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.classifier import Classifier, std_of
 from robustbench_twicing.classifiers.gradient import eval_mode
-from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel, ball, unit
 from robustbench_twicing.seeds import Generators, uniform_like
 
 from .attacked_label import attacked_label
+from .declaration import attack
 
 STEPS, SAMPLES = 40, 128
 LEARNING_RATE, DELTA = 0.01, 0.01
@@ -23,6 +22,23 @@ CHUNK = 16
 EstimateAt = Literal["iterate", "twice-the-image"]
 
 
+_declared = partial(
+    attack,
+    streams=("spsa", {}),
+    unrecorded=("early_exit", "chunk"),
+    knowledge="black box, logits",
+    source="https://arxiv.org/abs/1802.05666",
+    under={"paper": {"estimate_at": "twice-the-image"}},
+)
+"""What the two kinds of the attack have in common."""
+
+
+@_declared(
+    "spsa",
+    passes=lambda settings: (2 * settings["samples"] * settings["steps"], 0),
+    shorts={"steps": "spsa_steps", "samples": "spsa_samples"},
+    about=About("SPSA", gradient_free=True, paper_budget="1/255"),
+)
 def spsa(
     model: nn.Module,
     x: Tensor,
@@ -87,18 +103,26 @@ def spsa(
         for _ in range(steps):
             centre = x + space.unit * moved if estimate_at == "iterate" else space.double(x)
             gradient = estimate_gradient(problem, centre, space.unit, samples)
-            kept = moved.clone()
+            before = moved.clone()
             moved.grad = -gradient  # Adam descends; the margin is to rise
             optimizer.step()
             moved.clamp_(low, high)
             if early_exit:
-                fooled = margin(model(x + space.unit * kept), y) > 0
-                moved.copy_(kept.where(fooled.view(-1, 1, 1, 1), moved))
+                fooled = margin(model(x + space.unit * before), y) > 0
+                moved.copy_(before.where(fooled.view(-1, 1, 1, 1), moved))
         low, high = ball(x, eps, threat, std_of(model))
         return (x + space.unit * moved).clamp(low, high)
 
 
-spsa_any = partial(spsa, early_exit=True)
+spsa_any = _declared(
+    "spsa-any",
+    passes=lambda settings: ((2 * settings["samples"] + 1) * settings["steps"], 0),
+    notes=(
+        "spsa-any leaves an image alone at the first step that fools the model: its accuracy is of "
+        "images that are right at every step, a lower number than spsa's last iterate.",
+    ),
+    about=About(gradient_free=True),
+)(partial(spsa, early_exit=True))
 """`spsa` that leaves an image alone once it is fooled: "right at every step", another number."""
 
 
@@ -162,9 +186,9 @@ def spsa_gradient(
 
 def margin(logits: Tensor, target: Tensor) -> Tensor:
     """Largest other logit minus the target's (N,): above 0 where misclassified."""
-    own = logits.gather(1, target[:, None]).squeeze(1)
+    logit = logits.gather(1, target[:, None]).squeeze(1)
     others = logits.scatter(1, target[:, None], float("-inf"))
-    return others.amax(1) - own
+    return others.amax(1) - logit
 
 
 def estimate_gradient(problem: _Problem, centre: Tensor, length: Tensor, samples: int) -> Tensor:
@@ -206,30 +230,7 @@ def _signs(like: Tensor, generator: Generators, which: Tensor) -> Tensor:
     else:
         sources = [generator[index] for index in which.tolist()]
     draws = [
-        torch.randint(2, like.shape[1:], generator=each, device=each.device, dtype=torch.int8)
-        for each in sources
+        torch.randint(2, like.shape[1:], generator=source, device=source.device, dtype=torch.int8)
+        for source in sources
     ]
     return torch.stack(draws).to(like) * 2 - 1
-
-
-def spsa_sweep(
-    batch: AttackBatch,
-    budgets: Sequence[Fraction],
-    *,
-    threat: ThreatModel,
-    settings: Mapping[str, Any],
-    early_exit: bool = False,
-) -> Iterator[Tensor]:
-    """SPSA at every budget, each with random streams of its own, the same with and without exit."""
-    for eps in budgets:
-        yield spsa(
-            batch.model,
-            batch.x,
-            batch.y,
-            eps=float(eps),
-            threat=threat,
-            early_exit=early_exit,
-            target=batch.target(threat),
-            generator=batch.generators("spsa", settings, eps),
-            **settings,
-        )

@@ -75,5 +75,5 @@ class BlockSweep:
         seed = derive_seed(batch.seed, list(batch.images[part]), self.name, dict(settings), budget)
         x, y = batch.x[part].clone(), batch.target(threat)[part].clone()
         with lent(batch.model), seeded_globally(seed):
-            found = self.attack(batch.model, x, y, eps=float(eps), settings=constants)
-        return found.detach()
+            x_adv = self.attack(batch.model, x, y, eps=float(eps), settings=constants)
+        return x_adv.detach()

@@ -43,13 +43,13 @@ def foolbox_attack(name: str) -> AttackSpec:
     import foolbox
 
     known: Registry[str] = Registry("L-infinity attack of foolbox")
-    for each in FOOLBOX:
-        known[each] = each
+    for listed in FOOLBOX:
+        known[listed] = listed
     constructor = getattr(foolbox.attacks, known[name])
-    own_name = f"foolbox:{name}"
+    recorded_name = f"foolbox:{name}"
     return AttackSpec(
-        own_name,
-        BlockSweep(own_name, partial(_run, constructor)),
+        recorded_name,
+        BlockSweep(recorded_name, partial(_run, constructor)),
         knowledge="none, random noise" if name in NOISE else "white box",
         source=source_of(constructor, HOME),
         passes=_passes,
@@ -75,8 +75,8 @@ def _run(
     wrapped = PyTorchModel(model, bounds=(0, 1), device=x.device)
     criterion = foolbox.criteria.Misclassification(y)
     _, clipped, _ = constructor(**settings)(wrapped, x, criterion, epsilons=eps)
-    found: Tensor = clipped
-    return found
+    x_adv: Tensor = clipped
+    return x_adv
 
 
 def _passes(settings: Mapping[str, Any]) -> tuple[int, int] | None:

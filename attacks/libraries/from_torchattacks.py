@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.registry import Registry
 
 from ..spec import AttackSpec
@@ -25,6 +26,8 @@ PRESETS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 """Names of our own for attacks of torchattacks, with the constants of AutoAttack's paper."""
 BLACK_BOX = frozenset({"Square", "SPSA"})
+GRADIENT_FREE = frozenset({"AutoAttack", "Square"})
+"""They find what gradients do not show: AutoAttack by the Square attack in it."""
 TORCHATTACKS = (
     "FGSM",
     "BIM",
@@ -78,16 +81,16 @@ def torchattacks_attack(name: str, *, alias: str | None = None) -> AttackSpec:
     import torchattacks
 
     known: Registry[str] = Registry("L-infinity attack of torchattacks")
-    for each in TORCHATTACKS:
-        known[each] = each
+    for listed in TORCHATTACKS:
+        known[listed] = listed
     constructor = getattr(torchattacks, known[name])
     constants = constants_of(constructor)
     if "alpha" in constants:
         constants["rel_step"] = constants.pop("alpha") / _default_budget(constructor)
-    own_name = alias or f"torchattacks:{name}"
+    recorded_name = alias or f"torchattacks:{name}"
     return AttackSpec(
-        own_name,
-        BlockSweep(own_name, partial(_run, constructor)),
+        recorded_name,
+        BlockSweep(recorded_name, partial(_run, constructor)),
         knowledge="black box, logits" if name in BLACK_BOX else "white box",
         source=source_of(constructor, HOME),
         passes=_passes,
@@ -95,6 +98,7 @@ def torchattacks_attack(name: str, *, alias: str | None = None) -> AttackSpec:
         white_box=name not in BLACK_BOX,
         protocols=("pixel",),
         notes=(BLOCK_NOTE,),
+        about=About(gradient_free=name in GRADIENT_FREE),
     )
 
 
@@ -126,8 +130,8 @@ def _run(
         with torch.no_grad():
             arguments["n_classes"] = min(arguments["n_classes"], model(x[:1]).shape[1])
     arguments["max_epsilon" if "max_epsilon" in accepted else "eps"] = eps
-    found: Tensor = constructed(constructor, model, x.device, **arguments)(x, y)
-    return found
+    x_adv: Tensor = constructed(constructor, model, x.device, **arguments)(x, y)
+    return x_adv
 
 
 def constructed(

@@ -22,7 +22,7 @@ def lent(model: nn.Module) -> Iterator[None]:
             gradient that is not a number.
     """
     modes = {module: module.training for module in model.modules()}
-    learning = [each for each in model.parameters() if each.requires_grad]
+    learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
     model.eval()
     for parameter in learning:
         parameter.requires_grad_(False)

@@ -51,11 +51,11 @@ def _constants(name: str, function: Any) -> dict[str, Any]:
             "(model, x, y, *, eps, generator) that returns adversarial pixels"
         ) from error
     constants = {
-        each.name: each.default
-        for each in signature.parameters.values()
-        if isinstance(each.default, (bool, int, float, str))
-        and each.name not in passed
-        and each.kind is not each.POSITIONAL_ONLY
+        parameter.name: parameter.default
+        for parameter in signature.parameters.values()
+        if isinstance(parameter.default, (bool, int, float, str))
+        and parameter.name not in passed
+        and parameter.kind is not parameter.POSITIONAL_ONLY
     }
     for taken in ("block", "sha256"):
         if taken in constants:
@@ -75,7 +75,7 @@ def _run(
     constants = {key: value for key, value in settings.items() if key != "sha256"}
     generator = torch.Generator(x.device).manual_seed(int(torch.randint(2**63 - 1, ())))
     try:
-        found: Tensor = function(model, x, y, eps=eps, generator=generator, **constants)
+        x_adv: Tensor = function(model, x, y, eps=eps, generator=generator, **constants)
     except SystemExit as error:
         raise BrokenAttackError(f"tried to leave Python with {error.code!r}") from error
-    return found
+    return x_adv

@@ -27,15 +27,15 @@ NOT_CONSTANTS = frozenset(
 
 def constants_of(constructor: type) -> dict[str, Any]:
     """Names and defaults of the constants, with the block size first."""
-    found: dict[str, Any] = {"block": BLOCK}
+    constants: dict[str, Any] = {"block": BLOCK}
     for parameter in inspect.signature(constructor).parameters.values():
         plain = isinstance(parameter.default, (bool, int, float, str))
         if plain and parameter.name not in NOT_CONSTANTS:
-            found[parameter.name] = parameter.default
-    return found
+            constants[parameter.name] = parameter.default
+    return constants
 
 
 def source_of(constructor: type, otherwise: str) -> str:
     """The arXiv address in the docstring, or that of the library."""
-    found = re.search(r"https?://arxiv\.org/\w+/[\w.\-]+", constructor.__doc__ or "")
-    return found.group().rstrip(".") if found else otherwise
+    address = re.search(r"https?://arxiv\.org/\w+/[\w.\-]+", constructor.__doc__ or "")
+    return address.group().rstrip(".") if address else otherwise

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 import attacks
 from attacks import ATTACKS, fgsm
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord, std_of
+from robustbench_twicing.cli.request.options import EvalOptions
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial
@@ -22,7 +23,7 @@ from tests.tiny import PREPROCESSING, ConvNet, Linear, convnet
 EPS = Fraction(4, 255)
 SMALL = {"steps": 3, "samples": 8}
 COUNT = 7
-DRAWS = set(ATTACKS) - {"fgsm"}
+DRAWS = {name for name, spec in ATTACKS.items() if spec.draws}
 CASES = [(name, protocol) for name, spec in ATTACKS.items() for protocol in spec.protocols]
 
 
@@ -38,9 +39,10 @@ class Attack:
 
     def function(self, eps: Fraction = EPS) -> Callable[..., Tensor]:
         made = self.condition(eps)
-        function = getattr(attacks, self.name.replace("-", "_"))
-        own = inspect.signature(function).parameters
-        settings = {name: value for name, value in made.settings.items() if name in own}
+        function = ATTACKS[self.name].function
+        assert function is not None
+        taken = inspect.signature(function).parameters
+        settings = {name: value for name, value in made.settings.items() if name in taken}
         return partial(function, eps=float(eps), threat=made.threat, **settings)
 
     def sweep(self, batch: AttackBatch, *budgets: Fraction) -> list[Tensor]:
@@ -203,7 +205,9 @@ def test_another_budget_draws_other_numbers(attack: Attack) -> None:
 def test_every_entry_is_described() -> None:
     for name, spec in ATTACKS.items():
         assert spec.name == name
-        assert callable(getattr(attacks, name.replace("-", "_")))
+        assert callable(spec.function)
+        assert all(hasattr(EvalOptions(), option) for option in spec.shorts.values())
+        assert set(spec.shorts) <= set(spec.settings)
         assert spec.knowledge
         assert spec.source
         assert spec.condition(EPS).id == f"{name}@4/255"

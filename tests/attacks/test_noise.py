@@ -7,8 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attacks import noise
-from attacks.noise import noise_sweep
+from attacks import ATTACKS, noise
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel, ball
@@ -77,7 +76,7 @@ def test_without_a_generator_it_is_a_bug_of_the_caller() -> None:
 def test_a_sweep_is_each_budget_alone_with_streams_of_its_own() -> None:
     batch = AttackBatch(model(), greys(), Y, images=["a", "b"], seed=7)
     budgets = [Fraction(4, 255), Fraction(0), Fraction(1, 255)]
-    swept = list(noise_sweep(batch, budgets, threat=PIXEL, settings={}))
+    swept = list(ATTACKS["noise"].sweep(batch, budgets, threat=PIXEL, settings={}))
     assert torch.equal(swept[1], greys())
     for eps, found in zip(budgets, swept, strict=True):
         streams = batch.generators("noise", {}, eps)

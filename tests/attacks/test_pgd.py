@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attacks import fgsm, pgd
-from attacks.pgd import REL_STEP, STEPS, pgd_sweep
+from attacks import ATTACKS, fgsm, pgd
+from attacks.pgd import REL_STEP, STEPS
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.classifiers.gradient import input_gradient
 from robustbench_twicing.conditions.attack_batch import AttackBatch
@@ -175,7 +175,7 @@ def test_a_sweep_is_each_budget_alone_with_streams_of_its_own(threat: ThreatMode
     budgets = [Fraction(4, 255), Fraction(0), Fraction(1, 255)]
     batch = AttackBatch(model, x, y, images=list("abcd"), seed=7)
     settings = {**SETTINGS, "restarts": 1}
-    swept = list(pgd_sweep(batch, budgets, threat=threat, settings=settings))
+    swept = list(ATTACKS["pgd"].sweep(batch, budgets, threat=threat, settings=settings))
     assert torch.equal(swept[1], x)
     for eps, found in zip(budgets, swept, strict=True):
         streams = batch.generators("pgd", SETTINGS, eps)
@@ -196,6 +196,8 @@ def test_of_several_restarts_each_image_keeps_the_worst() -> None:
     loss = nn.CrossEntropyLoss(reduction="none")(logits.movedim(2, 1), y.expand(3, 4))
     best = (loss + 1000 * fooled).argmax(0)
     assert len(set(best.tolist())) > 1, "one restart is the worst for all, which tests nothing"
-    (found,) = pgd_sweep(batch, [eps], threat=PIXEL, settings={**SETTINGS, "restarts": 3})
+    (found,) = ATTACKS["pgd"].sweep(
+        batch, [eps], threat=PIXEL, settings={**SETTINGS, "restarts": 3}
+    )
     for index, restart in enumerate(best.tolist()):
         assert torch.equal(found[index], runs[restart][index])

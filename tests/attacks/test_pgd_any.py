@@ -7,9 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attacks import pgd, pgd_any
-from attacks.pgd_any import pgd_any_sweep
-from attacks.table import ATTACKS
+from attacks import ATTACKS, pgd, pgd_any
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel
@@ -136,7 +134,7 @@ def test_a_sweep_starts_where_pgd_with_the_same_constants_does(threat: ThreatMod
     batch = AttackBatch(network, images(), y, images=[f"{n}.png" for n in range(COUNT)], seed=7)
     settings: Any = {"steps": 1, "rel_step": 0.15}
     budgets = [Fraction(1, 255), Fraction(0), Fraction(2, 255)]
-    swept = list(pgd_any_sweep(batch, budgets, threat=threat, settings=settings))
+    swept = list(ATTACKS["pgd-any"].sweep(batch, budgets, threat=threat, settings=settings))
     assert torch.equal(swept[1], images())
     pgd_settings = {**settings, "random_start": True, "restarts": 1}
     sweep = ATTACKS["pgd"].sweep

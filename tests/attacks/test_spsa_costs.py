@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from attacks import ATTACKS, spsa
-from attacks.spsa import spsa_sweep
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
@@ -112,7 +111,7 @@ def test_a_sweep_is_each_budget_alone_with_streams_of_its_own(threat: ThreatMode
     settings = {"steps": 3, "samples": 4}
     budgets = [Fraction(4, 255), Fraction(0), Fraction(1, 255)]
     batch = AttackBatch(model, x, y, images=list("abcd"), seed=7)
-    swept = list(spsa_sweep(batch, budgets, threat=threat, settings=settings))
+    swept = list(ATTACKS["spsa"].sweep(batch, budgets, threat=threat, settings=settings))
     assert torch.equal(swept[1], x)
     for eps, found in zip(budgets, swept, strict=True):
         streams = batch.generators("spsa", settings, eps)
@@ -149,9 +148,8 @@ def test_under_paper_spsa_any_leaves_images_wrong_that_are_wrong_already() -> No
     assert batch.target(PAPER).tolist() == right.tolist()
     found: dict[bool, Tensor] = {}
     for exits in (False, True):
-        sweep = spsa_sweep(
-            batch, [Fraction(1, 2)], threat=PAPER, settings=settings, early_exit=exits
-        )
+        name = "spsa-any" if exits else "spsa"
+        sweep = ATTACKS[name].sweep(batch, [Fraction(1, 2)], threat=PAPER, settings=settings)
         found[exits] = model(next(sweep)).argmax(1)
     assert (found[False] != right).all()
     assert (found[True] == right).all()

@@ -22,7 +22,7 @@ def run(
 
     from ..terminal import Console
 
-    specs = list(ATTACKS.values())
+    specs = sorted(ATTACKS.values(), key=lambda spec: spec.about.control)
     if library:
         specs += [find_attack(name) for name in PRESETS]
         specs += [find_attack(f"torchattacks:{name}") for name in TORCHATTACKS]

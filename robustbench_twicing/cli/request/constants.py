@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attacks import AttackSpec, find_attack
+from attacks import ATTACKS, AttackSpec, find_attack
 
 from ...conditions.suites import SuiteItem
 from ...errors import UserError
@@ -23,12 +23,12 @@ def parse_overrides(options: EvalOptions) -> dict[str, dict[str, Any]]:
         UserError: an unknown attack or constant, or a value of another kind.
     """
     texts = list(options.set)
-    short = {
-        "pgd.restarts": options.restarts,
-        "spsa.steps": options.spsa_steps,
-        "spsa.samples": options.spsa_samples,
-    }
-    texts += [f"{name}={value}" for name, value in short.items() if value is not None]
+    texts += [
+        f"{spec.name}.{constant}={value}"
+        for spec in ATTACKS.values()
+        for constant, option in spec.shorts.items()
+        if (value := getattr(options, option)) is not None
+    ]
     overrides: dict[str, dict[str, Any]] = {}
     for text in texts:
         left, equals, value = text.partition("=")
@@ -85,5 +85,5 @@ def parse_constant(spec: AttackSpec, name: str, text: str) -> Any:
         raise UserError(f"{spec.name}.{name}={text} is not {kind}, like {default}") from None
     least = min(1 if isinstance(default, int) else 0, default)
     if not least <= value < float("inf"):
-        raise UserError(f"{spec.name}.{name}={text} is too small, or not finite")
+        raise UserError(f"{spec.name}.{name}={text} is not a finite number of at least {least}")
     return value

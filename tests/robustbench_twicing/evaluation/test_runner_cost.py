@@ -54,11 +54,13 @@ def test_what_the_plan_says_is_what_is_counted(name: str, protocol: str, tmp_pat
     for attack in attacks:
         assert attack.passes is not None
         forward, backward = attack.passes
-        if name == "pgd-any":  # stops early: the plan is what it costs at most
+        if ATTACKS[name].stops_early:  # the plan is what it costs at most
             assert 0 < rows[attack.id]["n_backward"] <= backward * IMAGES
             continue
         assert rows[attack.id]["n_forward"] == forward * IMAGES
-        assert rows[attack.id]["n_backward"] == (0 if name == "fgsm" else backward * IMAGES)
+        assert rows[attack.id]["n_backward"] == (
+            0 if ATTACKS[name].about.one_step else backward * IMAGES
+        )
 
 
 @pytest.mark.slow

@@ -63,7 +63,7 @@ def test_constants_of_an_attack_in_a_file(tmp_path: Path) -> None:
     assert constants == {"share": 0.25, "times": 0, "shift": -1.5, "up": False, "way": "b=c"}
     assert set(made.changed) == {"share", "up", "way"}
     for text in ("times=-1", "shift=-2"):
-        with pytest.raises(UserError, match="is too small"):
+        with pytest.raises(UserError, match="is not a finite number of at least 1"):
             conditions(name, f"{name}.{text}")
 
 
@@ -80,10 +80,10 @@ def test_constants_of_an_attack_in_a_file(tmp_path: Path) -> None:
         ("pgd=3", "is not ATTACK.CONSTANT=VALUE"),
         ("pgd.steps=", "pgd.steps= is not a whole number"),
         ("pgd.steps=1.5", "pgd.steps=1.5 is not a whole number"),
-        ("pgd.steps=-3", "pgd.steps=-3 is too small"),
-        ("pgd.restarts=0", "pgd.restarts=0 is too small"),
-        ("pgd.rel_step=-0.1", "too small, or not finite"),
-        ("pgd.rel_step=inf", "too small, or not finite"),
+        ("pgd.steps=-3", "pgd.steps=-3 is not a finite number of at least 1"),
+        ("pgd.restarts=0", "pgd.restarts=0 is not a finite number of at least 1"),
+        ("pgd.rel_step=-0.1", "is not a finite number of at least 0"),
+        ("pgd.rel_step=inf", "is not a finite number of at least 0"),
         ("pgd.rel_step=a", "pgd.rel_step=a is not a number"),
         ("clean.steps=3", "no attack is called 'clean'"),
         ("torchattacks:PGD.alpha=0.1", "has no constant 'alpha'; it has: block, steps"),
@@ -105,7 +105,7 @@ def test_options_with_names_of_their_own_are_constants(option: str, attack: str)
     assert made.settings[option.removeprefix("spsa_")] == 3
     with pytest.raises(UserError, match=f"a constant of {attack} is set, but {attack} is not"):
         conditions("fgsm", **options)
-    with pytest.raises(UserError, match="is too small"):
+    with pytest.raises(UserError, match="is not a finite number of at least 1"):
         conditions(attack, **{option: 0})
 
 
@@ -116,7 +116,7 @@ def test_settings_of_a_suite_are_checked_in_the_same_way(tmp_path: Path) -> None
         "stepz: 3": "has no constant 'stepz'",
         "steps: 2.5": "pgd.steps=2.5 is not a whole number",
         "random_start: 1": "pgd.random_start=1 is not true or false",
-        "rel_step: .nan": "not finite",
+        "rel_step: .nan": "is not a finite number",
     }.items():
         path.write_text("conditions:\n" + item.replace("SETTING", setting))
         with pytest.raises(UserError, match=words):
