@@ -10,18 +10,19 @@ from .errors import MovedModules
 
 if TYPE_CHECKING:
     from .classifiers.loading import load_model
-    from .cli.api import evaluate
+    from .cli.api import evaluate, results
     from .models.build import build_model
     from .models.table import list_models
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "build_model", "evaluate", "list_models", "load_model"]
+__all__ = ["__version__", "build_model", "evaluate", "list_models", "load_model", "results"]
 
 _HOMES = {
     "build_model": ".models.build",
     "evaluate": ".cli.api",
     "list_models": ".models.table",
     "load_model": ".classifiers.loading",
+    "results": ".cli.api",
 }
 
 

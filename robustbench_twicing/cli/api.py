@@ -1,25 +1,71 @@
-"""What a script calls: one evaluation by a function, loaded by ``robustbench_twicing.evaluate``."""
+"""What a script calls; loaded on first use by ``robustbench_twicing.evaluate`` and ``results``."""
 
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
-from ..classifiers.classifier import Classifier
-from ..conditions.condition import AttackFunction, Condition, from_functions
+import pandas as pd
+
+from reports import merge, write_results
+from reports import results as results_of
+
 from ..data.crop_cache import cache_crops
-from ..data.dataset import Dataset
-from ..data.opening import open_dataset
-from ..evaluation.runner import Options, Run, evaluate_models
-from ..evaluation.tasks import make_task
+from ..data.preprocessing import RGB
+from ..errors import BrokenAttackError, UserError
+from ..evaluation.progress import Report
+from ..evaluation.runner import Options, Run, evaluate_models, units
+from ..evaluation.tasks import Task, make_task
+from ..records.manifest import SETTINGS
+from ..records.run_folder import RunFolder
+from .api_conditions import Conditions, is_anonymous, read_conditions
+from .api_inputs import Data, Model, lent, open_data, open_model
+from .progress import show_progress
+
+SHOWN = ("condition", "n_images", "top1", "top1_ci_low", "top1_ci_high", "status", "flags")
+"""Columns of results.csv in the short view of a run."""
+
+
+class EvaluatedRun(Run):
+    """What `evaluate` returns: a run folder with its results.
+
+    In a notebook it shows its results as a table.
+    """
+
+    def results(self) -> pd.DataFrame:
+        """One row per condition: the columns of results.csv (docs/results.md)."""
+        return results_of(self.folder)
+
+    def images(self) -> pd.DataFrame:
+        """One row per condition and image: what was answered, and whether that is right."""
+        records = self.records()
+        scored = records["status"] == "ok"
+        return records.assign(right=(records["rank"] == 0).where(scored))
+
+    def __repr__(self) -> str:
+        table = self.results()[list(SHOWN)].to_string(index=False, float_format="{:.1f}".format)
+        return f"{self.folder.path}\n{table}"
+
+    def _repr_html_(self) -> str:
+        styled = (
+            self.results()[list(SHOWN)].style.hide(axis="index").format(precision=1, escape="html")
+        )
+        return str(styled.to_html())
 
 
 def evaluate(
-    classifier: Classifier,
-    data: Dataset | str,
-    conditions: Mapping[str, AttackFunction | Condition | None],
+    model: Model,
+    data: Data,
+    conditions: Conditions = "clean",
     *,
     out: str | Path | None = None,
+    limit: int | None = None,
+    mean: RGB | None = None,
+    std: RGB | None = None,
+    num_classes: int | None = None,
+    progress: bool | Report = False,
+    strict: bool = False,
     seed: int = 0,
     batch_size: int = 32,
     label: str | None = None,
@@ -27,18 +73,27 @@ def evaluate(
     on_bad_image: str = "stop",
     workers: int = 1,
     cache: str | Path | None = None,
-) -> Run:
-    """Evaluate one classifier on one data set under some conditions.
+) -> EvaluatedRun:
+    """Evaluate one model on one data set under some conditions, and write results.csv.
 
     Args:
-        classifier: from `load_model`, or a `Classifier` around a network of your own.
-        data: a data set, or the name or folder of one.
-        conditions: id to attack, for example
-            ``{"clean": None, "pgd@1/255": partial(pgd, eps=1 / 255)}``. An attack is called as
-            ``attack(model, x, y, generator=generators)`` with one generator per image; the budget
-            in the id is the one its result is checked against. A corruption has none:
-            ``{"imagenet-c/fog/3": corruption_condition("fog", 3)}``.
+        model: a `Classifier` of `load_model`, a name like ``fmnist_deit=bundled``, or a module that
+            takes pixels (N, 3, H, W) in [0, 1], or with ``mean`` and ``std`` normalised input.
+        data: a folder, a name, a `Dataset`, a pair of images and labels (tensors or arrays; uint8,
+            or float32 multiples of 1/255), or a `Dataset` or `DataLoader` of torch.
+        conditions: names as on the command line (``"pgd@4/255"``, ``"imagenet-c/fog/3"``), one or
+            a list; or a mapping from id to function, ``{"clean": None, "mine@4/255": mine}``. A
+            function is called as ``(model, x, y)``, with ``eps`` and ``generator`` (one per image)
+            where it takes them; an object with a model of its own, like an attack of torchattacks,
+            as ``(x, y)``. The budget in the id is the one that its result is checked against. A
+            function of this package draws the random numbers of the command line.
         out: run folder; one that exists is continued. None: a temporary one.
+        limit: evaluate this many images, spread over the classes.
+        mean: of the normalisation that a plain module expects, per channel.
+        std: likewise.
+        num_classes: length of the label space, where the data do not say it.
+        progress: show it on standard error; or a function that is told of every `Step`.
+        strict: raise where an attack failed, in place of an error row.
         seed: base seed of every random stream.
         batch_size: images per batch.
         label: name in tables; default the model's name.
@@ -49,8 +104,11 @@ def evaluate(
         cache: folder in which decoded crops are kept; None keeps none.
 
     Raises:
-        UserError: a condition without a budget, a folder of another run, labels that do not fit.
+        TypeError: a model, data or conditions of a kind that is not accepted; it names those.
+        UserError: a condition without a budget, a folder of another run, labels that do not fit,
+            or a run folder to be continued with a function that has no name.
         BadImageError: an image that cannot be decoded, with its path.
+        BrokenAttackError: an attack failed, and ``strict``.
     """
     options = Options(
         seed=seed,
@@ -59,18 +117,72 @@ def evaluate(
         device=device,
         workers=workers,
     )
-    dataset = open_dataset(data) if isinstance(data, str) else data
+    dataset = open_data(data, limit=limit, seed=seed, num_classes=num_classes)
     if cache is not None:
         dataset = cache_crops(dataset, Path(cache))
-    tasks = [make_task(dataset, from_functions(conditions))]
-    models = {label or classifier.record.model: classifier}
-    if out is not None:
-        return evaluate_models(models, tasks, out=Path(out), options=options)
-    temporary = tempfile.TemporaryDirectory()
-    try:
-        run = evaluate_models(models, tasks, out=Path(temporary.name) / "run", options=options)
-    except BaseException:
-        temporary.cleanup()
-        raise
-    weakref.finalize(run.folder, temporary.cleanup)
+    temporary = None if out is not None else tempfile.TemporaryDirectory()
+    path = Path(out) if temporary is None else Path(temporary.name) / "run"
+    with lent(model), _removed_on_failure(temporary):
+        classifier = open_model(model, dataset, mean, std)
+        task = make_task(dataset, read_conditions(conditions, classifier))
+        _check_named(path, conditions)
+        models = {label or classifier.record.model: classifier}
+        with _progress(progress, task) as report:
+            done = evaluate_models(models, [task], out=path, options=options, report=report)
+        run = EvaluatedRun(done.folder)
+        write_results(run.folder)
+        if strict:
+            _raise_failures(run)
+    if temporary is not None:
+        weakref.finalize(run.folder, temporary.cleanup)
     return run
+
+
+def results(*folders: str | Path) -> pd.DataFrame:
+    """The results of run folders, merged: one row per label, data set, protocol and condition.
+
+    Raises:
+        UserError: not a run folder, a damaged part, or runs that contradict each other.
+    """
+    return results_of(merge([RunFolder.open(Path(folder)) for folder in folders]))
+
+
+@contextmanager
+def _removed_on_failure(temporary: "tempfile.TemporaryDirectory[str] | None") -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        if temporary is not None:
+            temporary.cleanup()
+        raise
+
+
+def _check_named(path: Path, conditions: Conditions) -> None:
+    functions = conditions.values() if isinstance(conditions, Mapping) else ()
+    if (path / SETTINGS).exists() and any(map(is_anonymous, functions)):
+        raise UserError(
+            f"{path} would be continued with a function that has no name (a lambda, or one made "
+            "inside another function), so that nothing tells whether it is the same; define it at "
+            "the top of a module, or use another out="
+        )
+
+
+@contextmanager
+def _progress(progress: bool | Report, task: Task) -> Iterator[Report]:
+    if callable(progress):
+        yield progress
+        return
+    images = len(task.data)
+    with show_progress(images, images * units(task.conditions), hidden=not progress) as report:
+        yield report
+
+
+def _raise_failures(run: EvaluatedRun) -> None:
+    records = run.records()
+    failed = records[records["status"] == "error"]
+    if len(failed):
+        first = failed.iloc[0]
+        raise BrokenAttackError(
+            f"{failed['condition'].nunique()} of the conditions failed, the first "
+            f"{first['condition']} at {first['image']}: {first['message']}"
+        )

@@ -1,19 +1,16 @@
 """Conditions: the things done to the images, each with a stable id."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import Annotated, Any, ClassVar, Protocol
 
 from pydantic import ConfigDict, Field, SkipValidation
 from torch import Tensor
 
 from ..data.imagenet import ClassList
-from ..data.imagenet_c import is_corruption
-from ..errors import UserError
 from .attack_batch import AttackBatch
-from .budgets import format_budget, parse_budget
+from .budgets import format_budget
 from .recorded import About, Budget, RecordedSource
 from .threat_model import PIXEL, PROTOCOLS, ThreatModel
 
@@ -135,88 +132,3 @@ def _same_sweep(one: Condition, other: Condition) -> bool:
         and one.threat == other.threat
         and one.settings == other.settings
     )
-
-
-AttackFunction = Callable[..., Tensor]
-"""``(model, x, y, *, generator) -> x_adv``: pixels in, pixels out, everything else bound."""
-
-
-def from_functions(attacks: Mapping[str, AttackFunction | Condition | None]) -> list[Condition]:
-    """Conditions from a mapping of id to attack function, as the Python API takes them.
-
-    Args:
-        attacks: ``{"clean": None, "pgd@1/255": partial(pgd, eps=1 / 255)}``. The budget in the id
-            is the one the result is checked against.
-
-    Raises:
-        UserError: an id without a readable budget, or two ids of the same condition.
-    """
-    conditions = [_from_function(name, attack) for name, attack in attacks.items()]
-    names = [condition.id for condition in conditions]
-    for name in names:
-        if names.count(name) > 1:
-            raise UserError(f"condition {name!r} is given twice")
-    return conditions
-
-
-def _from_function(name: str, attack: AttackFunction | Condition | None) -> Condition:
-    if isinstance(attack, Condition):
-        if attack.id != name:
-            raise UserError(f"condition {name!r} is given the condition {attack.id!r}")
-        return attack
-    if attack is None:
-        if is_corruption(name):
-            raise UserError(f"condition {name!r} needs images; give corruption_condition({name!r})")
-        if name != CLEAN:
-            raise UserError(f"condition {name!r} has no attack; only {CLEAN!r} needs none")
-        return clean()
-    kind, at, budget = name.partition("@")
-    if not at or not kind:
-        raise UserError(f"condition {name!r} names no budget; write it like myattack@4/255")
-    eps = parse_budget(budget)
-    return Condition(
-        condition_id(kind, eps),
-        kind,
-        eps,
-        settings=_describe(name, attack, eps),
-        sweep=_Single(attack),
-        white_box=True,
-    )
-
-
-def _describe(name: str, attack: AttackFunction, eps: Fraction) -> dict[str, Any]:
-    """The function's name and the plain constants bound to it, for the record.
-
-    Raises:
-        UserError: it is bound to another budget than the id says.
-    """
-    function = attack.func if isinstance(attack, partial) else attack
-    bound = dict(attack.keywords) if isinstance(attack, partial) else {}
-    own = bound.pop("eps", None)
-    if isinstance(own, (int, float)) and abs(own - float(eps)) > 1e-9:
-        raise UserError(
-            f"condition {name!r} is bound to eps={own:g}, which is {own * 255:g}/255; "
-            "id and function must say the same budget"
-        )
-    named = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', '')}"
-    constants = {key: each for key, each in bound.items() if isinstance(each, (int, float, str))}
-    return {"function": named, **constants}
-
-
-@dataclass(frozen=True)
-class _Single:
-    """A plain attack function as a sweep of one budget."""
-
-    attack: AttackFunction
-
-    def __call__(
-        self,
-        batch: AttackBatch,
-        budgets: Sequence[Fraction],
-        *,
-        threat: ThreatModel,
-        settings: Mapping[str, Any],
-    ) -> Iterator[Tensor]:
-        for eps in budgets:
-            generator = batch.generators("function", {}, eps)
-            yield self.attack(batch.model, batch.x, batch.y, generator=generator)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from torch import Tensor
 
-from robustbench_twicing.conditions.condition import from_functions
+from robustbench_twicing.cli.api_conditions import read_conditions
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UnreadableError, UserError
 from robustbench_twicing.evaluation.runner import Run
@@ -115,7 +115,7 @@ def test_an_array_that_is_cut_short_is_one_line(tmp_path: Path) -> None:
 
     def work_on() -> Run:
         data = open_dataset(tmp_path / "x.npy", labels=tmp_path / "y.npy")
-        conditions = from_functions({"clean": None, "own@4/255": cuts})
+        conditions = read_conditions({"clean": None, "own@4/255": cuts})
         return run(convnet(), data, conditions, tmp_path / "run", batch_size=1)
 
     cutting = True

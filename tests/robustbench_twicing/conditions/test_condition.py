@@ -15,7 +15,6 @@ from robustbench_twicing.conditions.condition import (
     Condition,
     clean,
     condition_id,
-    from_functions,
     sweep_groups,
 )
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
@@ -86,7 +85,7 @@ def test_clean_conditions_never_share() -> None:
 
 
 def test_functions_become_conditions_with_canonical_ids() -> None:
-    conditions = from_functions({"clean": None, "mine@8/510": identity})
+    conditions = read_conditions({"clean": None, "mine@8/510": identity})
     assert [each.id for each in conditions] == ["clean", "mine@4/255"]
     assert conditions[0] == clean()
     assert conditions[1].attack == "mine"
@@ -95,7 +94,7 @@ def test_functions_become_conditions_with_canonical_ids() -> None:
 
 
 def test_a_condition_is_taken_as_it_is() -> None:
-    assert from_functions({attack().id: attack()}) == [attack()]
+    assert read_conditions({attack().id: attack()}) == [attack()]
 
 
 def test_a_function_is_called_with_a_generator_per_image() -> None:
@@ -105,7 +104,7 @@ def test_a_function_is_called_with_a_generator_per_image() -> None:
         seen.update(model=model, x=x, y=y, generator=generator, eps=eps)
         return x + eps
 
-    (condition,) = from_functions({"mine@1/255": partial(spy, eps=1 / 255)})
+    (condition,) = read_conditions({"mine@1/255": partial(spy, eps=1 / 255)})
     model, x, y = Linear(), torch.zeros(2, 3, 8, 8), torch.tensor([0, 1])
     batch = AttackBatch(model, x, y, images=["a", "b"], seed=3)
     assert condition.sweep is not None
@@ -136,4 +135,4 @@ def test_a_function_is_called_with_a_generator_per_image() -> None:
 )
 def test_a_bad_mapping_says_what_is_wrong(conditions: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        from_functions(conditions)
+        read_conditions(conditions)

@@ -12,7 +12,8 @@ from attacks import pgd
 from reports import results
 from robustbench_twicing import evaluate
 from robustbench_twicing.classifiers.classifier import Classifier
-from robustbench_twicing.conditions.condition import clean, from_functions
+from robustbench_twicing.cli.api_conditions import read_conditions
+from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.imagenet import SUBSETS, subset_indices
 from robustbench_twicing.data.opening import open_dataset
@@ -139,7 +140,7 @@ def notes(done: Run, words: str) -> list[str]:
 def test_one_attack_on_two_sets_says_of_each_over_which_classes(
     folders: Path, tmp_path: Path
 ) -> None:
-    conditions = from_functions({"clean": None, "pgd@16/255": partial(pgd, eps=16 / 255)})
+    conditions = read_conditions({"clean": None, "pgd@16/255": partial(pgd, eps=16 / 255)})
     names = [f"imagenet-a={folders}/imagenet-a", str(folders / "clean")]
     for order in (names, names[::-1]):
         tasks = [make_task(open_dataset(name, limit=10), conditions) for name in order]

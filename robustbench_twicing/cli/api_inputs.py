@@ -1,0 +1,229 @@
+"""Models and data as Python has them: modules, names, tensors, and data sets of torch."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, RandomSampler
+from torch.utils.data import Dataset as TorchDataset
+
+from ..checkpoints.state_dict import weights_sha256
+from ..classifiers.classifier import Classifier, ModelRecord
+from ..classifiers.loading import USER_PREPROCESSING, load_model
+from ..data.arrays import ArrayImages
+from ..data.dataset import Dataset
+from ..data.opening import limit_dataset, open_dataset
+from ..data.preprocessing import RGB, Preprocessing
+from ..errors import UserError
+
+Model = Classifier | nn.Module | str
+Data = Dataset | str | Path | Sequence[Any] | TorchDataset[Any] | DataLoader[Any]
+MODELS = (
+    "a model is a Classifier (of load_model), a torch.nn.Module, or a name like "
+    '"fmnist_deit=bundled"'
+)
+DATA = (
+    'data is a folder, a name like "samples:imagenet", a data set of this package, a pair of '
+    "images and labels (tensors or arrays), or a Dataset or DataLoader of torch"
+)
+IMAGES = "images are uint8, or float32 in [0, 1], of shape (N, 3, H, W) or (N, 1, H, W)"
+ROUNDING = 1e-4
+"""How far 255 times a float32 pixel may lie from a whole number that it stands for."""
+
+
+def open_data(data: Data, *, limit: int | None, seed: int, num_classes: int | None) -> Dataset:
+    """Labelled images from what a script gives; see `DATA`.
+
+    Tensors are evaluated as they are, and therefore must be 8-bit images: uint8, or float32 in
+    [0, 1] with every pixel a multiple of 1/255. They are held in memory.
+
+    Args:
+        data: what to evaluate on.
+        limit: keep this many images, spread over the classes.
+        seed: of that choice.
+        num_classes: length of the label space, where the data do not say it.
+
+    Raises:
+        TypeError: something else than is accepted.
+        UserError: as `open_dataset`, or images or labels that are not of the right form.
+    """
+    if isinstance(data, Dataset):
+        dataset = data
+    elif isinstance(data, (str, Path)):
+        dataset = open_dataset(data)
+    elif isinstance(data, (tuple, list)) and len(data) == 2:
+        dataset = _dataset("tensors", _as_images(data[0]), _as_labels(data[1]))
+    elif isinstance(data, DataLoader):
+        _check_order(data)
+        dataset = _from_batches(data)
+    elif isinstance(data, TorchDataset):
+        dataset = _from_batches(DataLoader(data, batch_size=256, collate_fn=_collate))
+    else:
+        raise TypeError(f"{DATA}; not {type(data).__name__}")
+    if num_classes is not None and dataset.num_classes not in (None, num_classes):
+        raise UserError(
+            f"num_classes={num_classes} is given, and {dataset.name} has {dataset.num_classes}; "
+            "leave num_classes out"
+        )
+    if num_classes is not None:
+        dataset = replace(dataset, num_classes=num_classes)
+    return dataset if limit is None else limit_dataset(dataset, limit, seed=seed)
+
+
+def _check_order(loader: DataLoader[Any]) -> None:
+    if isinstance(loader.sampler, RandomSampler):
+        raise UserError(
+            "the DataLoader shuffles, and images are known by their position; make it with "
+            "shuffle=False"
+        )
+
+
+def _collate(items: Sequence[Any]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    images, labels = zip(*items, strict=True)
+    return np.stack([_as_images(image)[0] for image in images]), _as_labels(labels)
+
+
+def _from_batches(batches: Iterable[Any]) -> Dataset:
+    images, labels = [], []
+    for batch in batches:
+        if not isinstance(batch, (tuple, list)) or len(batch) != 2:
+            raise UserError(f"the data give {type(batch).__name__}, not pairs of images and labels")
+        images.append(batch[0] if isinstance(batch[0], np.ndarray) else _as_images(batch[0]))
+        labels.append(_as_labels(batch[1]))
+    if not images:
+        raise UserError("the data hold no image")
+    if len({part.shape[1:] for part in images}) > 1:
+        raise UserError("the images are not of one size; resize them, or give a folder")
+    return _dataset("torch-dataset", np.concatenate(images), np.concatenate(labels))
+
+
+def _dataset(name: str, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> Dataset:
+    if len(images) != len(labels) or not len(labels):
+        raise UserError(f"{len(images)} images have {len(labels)} labels; give one for each")
+    if labels.min() < 0:
+        raise UserError(f"label {labels.min()} is not a class; they are 0 and up")
+    return Dataset(
+        name=name,
+        ids=tuple(f"{index:06d}" for index in range(len(images))),
+        labels=tuple(int(label) for label in labels),
+        images=ArrayImages(images, range(len(images))),
+        num_classes=None,
+        labelling="class indices in memory",
+        source="memory",
+    )
+
+
+def _as_labels(labels: Any) -> NDArray[np.int64]:
+    values = np.asarray(labels.cpu() if isinstance(labels, Tensor) else labels)
+    if values.ndim != 1 or values.dtype.kind not in "iu":
+        raise UserError(
+            f"labels are {values.dtype} of shape {values.shape}; they are whole numbers, one each"
+        )
+    return values.astype(np.int64)
+
+
+def _as_images(images: Any) -> NDArray[np.uint8]:
+    """As uint8 (N, C, H, W); one image without a batch counts as a batch of one."""
+    if isinstance(images, Image.Image):
+        return np.asarray(images.convert("RGB")).transpose(2, 0, 1)[None]
+    values = images.detach().cpu().numpy() if isinstance(images, Tensor) else np.asarray(images)
+    if values.ndim == 3:
+        values = values[None]
+    if values.ndim != 4 or values.shape[1] not in (1, 3):
+        raise UserError(f"images have the shape {values.shape}; {IMAGES}")
+    if values.dtype == np.uint8:
+        return values
+    if values.dtype not in (np.float32, np.float64):
+        raise UserError(f"images are {values.dtype}; {IMAGES}")
+    low, high = float(values.min()), float(values.max())
+    if not (low >= 0 and high <= 1):
+        raise UserError(
+            f"pixels go from {low:g} to {high:g}; {IMAGES}. For a network that takes normalised "
+            "input give pixels, and mean= and std="
+        )
+    levels = values * 255
+    rounded = levels.round()
+    if np.abs(levels - rounded).max() > ROUNDING:
+        raise UserError(
+            "the pixels are no multiples of 1/255, and only 8-bit images are evaluated, so that "
+            "every number is of images that a file can hold; give (x * 255).round() / 255"
+        )
+    return rounded.astype(np.uint8)
+
+
+def open_model(model: Model, dataset: Dataset, mean: RGB | None, std: RGB | None) -> Classifier:
+    """A classifier from what a script gives; see `MODELS`.
+
+    A module takes pixels in [0, 1], or with ``mean`` and ``std`` input normalised by them. Images
+    in memory are shown to it at their own size, files as to a model of one's own.
+
+    Raises:
+        TypeError: something else than is accepted.
+        UserError: as `load_model`, or images of another size than the model's.
+    """
+    if isinstance(model, str):
+        name, _, checkpoint = model.partition("=")
+        model = load_model(name, checkpoint or None)
+    if not isinstance(model, nn.Module):
+        raise TypeError(f"{MODELS}; not {type(model).__name__}")
+    if isinstance(model, Classifier):
+        if mean is not None or std is not None:
+            raise UserError("mean and std are for a plain module; a Classifier has its own")
+        _check_size(model.preprocessing.crop, dataset)
+        return model
+    if (mean is None) != (std is None):
+        raise UserError("give both mean and std, or neither for a network that takes pixels")
+    preprocessing = _preprocessing(dataset).override(mean=mean, std=std)
+    record = ModelRecord(
+        model=type(model).__name__,
+        checkpoint="in memory",
+        weights_sha256=weights_sha256(
+            {key: value for key, value in model.state_dict().items() if isinstance(value, Tensor)}
+        ),
+        details={"takes_pixels": mean is None},
+    )
+    return Classifier(model, preprocessing, record, normalize=mean is not None)
+
+
+def _preprocessing(dataset: Dataset) -> Preprocessing:
+    if dataset.source != "memory" or not isinstance(dataset.images, ArrayImages):
+        return USER_PREPROCESSING
+    height, width, _ = dataset.images.form
+    if height != width:
+        raise UserError(f"images are {width} x {height} pixels, and have to be square")
+    return Preprocessing(crop=width, resize=None)
+
+
+def _check_size(crop: int, dataset: Dataset) -> None:
+    """Tensors are evaluated as they are, so they have the size that the model takes."""
+    if dataset.source != "memory" or not isinstance(dataset.images, ArrayImages):
+        return
+    height, width, _ = dataset.images.form
+    if (height, width) != (crop, crop):
+        raise UserError(
+            f"the images are {width} x {height} pixels, the model takes {crop} x {crop}; resize "
+            "them first, or load the model with crop="
+        )
+
+
+@contextmanager
+def lent(model: object) -> Iterator[None]:
+    """A module is frozen and in eval mode inside; afterwards it is as the script had it."""
+    if not isinstance(model, nn.Module) or isinstance(model, Classifier):
+        yield
+        return
+    modes = {module: module.training for module in model.modules()}
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    try:
+        yield
+    finally:
+        for parameter in trained:
+            parameter.requires_grad_(True)
+        for module, training in modes.items():
+            module.training = training
