@@ -44,7 +44,7 @@ class Charged(NamedTuple):
 
 def measure(*, images: int = 2, rounds: int = 1) -> Iterator[Table]:
     """One table for attacks, one for corruptions."""
-    model = load_model("deit_tiny_patch16_224", "random:0", kernels="auto")
+    model = load_model("deit_tiny_patch16_224", "random:0")
     data = limit_dataset(open_dataset("samples:imagenet"), images)
     charged = [attacked(model, data) for _ in range(rounds)]
     found = {

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.model_time import ways
 from benchmarks.table import Table, show
 from benchmarks.timing import arguments, measured, threads
-from robustbench_twicing.classifiers.kernels import choose_kernels
+from robustbench_twicing.classifiers.kernels import check_kernels
 from robustbench_twicing.classifiers.timing import median_ratio
 from robustbench_twicing.errors import UserError
 
@@ -38,7 +38,7 @@ def measure(*, batch: int = 8, rounds: int = 5) -> Iterator[Table]:
     """Two tables; the reason in place of the first, where this torch has no oneDNN."""
     about = f"ms/image, {threads()}, batch {batch}, median of {rounds}."
     try:
-        choose_kernels("onednn", CPU)
+        check_kernels("onednn", CPU)
     except UserError as error:
         yield Table("Kernels", [], [], f"Skipped: {error}.")
     else:

@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--attention", default="auto", choices=["auto", "explicit", "fused"])
-    parser.add_argument("--kernels", default="plain", choices=["auto", "plain", "onednn"])
+    parser.add_argument("--kernels", default="plain", choices=["plain", "onednn"])
     parser.add_argument("--device", default="cpu", type=torch.device)
     parser.add_argument("--model", action="append", metavar="NAME", help="repeat; the first is 1")
     asked = vars(parser.parse_args())

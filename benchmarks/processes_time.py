@@ -40,7 +40,7 @@ PATIENCE_S = 600
 def work(out: Path, share: Share, images: int, batch: int, start: Barrier) -> None:
     """One process: load, wait for the others, compute its parts of the run."""
     torch.set_num_threads(1)
-    model = load_model("deit_tiny_patch16_224", "random:0", kernels="auto")
+    model = load_model("deit_tiny_patch16_224", "random:0")
     data = limit_dataset(open_dataset("samples:imagenet"), images)
     attacked = [ATTACKS[name].condition(BUDGET) for name in ("fgsm", "pgd")]
     tasks = [make_task(data, [clean(), *attacked])]

@@ -17,7 +17,7 @@ from ..models.resolve import resolve_model
 from ..models.spec import ModelSpec
 from .classifier import Classifier, ModelRecord
 from .device import choose_device
-from .kernels import Kernels, choose_kernels, known_memory_format, use_onednn
+from .kernels import Kernels, check_kernels, check_memory_format, use_onednn
 from .user_code import is_user_code, load_user_network
 
 USER_PREPROCESSING = Preprocessing(crop=224, resize=256)
@@ -64,7 +64,7 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
         mean: three numbers.
         std: three numbers.
         attention: ``auto``, ``explicit`` or ``fused`` kernels.
-        kernels: of fp32 on the CPU: ``plain``, ``onednn``, or ``auto``: the faster.
+        kernels: of fp32 on the CPU: ``plain``, torch's choice, or ``onednn`` for linear layers.
         memory_format: ``contiguous``, or ``channels_last``, in which convolutions are faster.
         arch_override: load although the file names another architecture; stays as a flag.
         normalize: mean and std that a user's network expects; without it, it is given pixels.
@@ -82,8 +82,8 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
     }
     target = choose_device(str(device))
     computing = {
-        "kernels": choose_kernels(kernels, target),
-        "memory_format": known_memory_format(memory_format),
+        "kernels": check_kernels(kernels, target),
+        "memory_format": check_memory_format(memory_format),
     }
     checkpoint = None if checkpoint is None else str(checkpoint)
     if is_user_code(name):

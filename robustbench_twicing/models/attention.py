@@ -28,9 +28,7 @@ def average(q: Tensor, k: Tensor, v: Tensor, *, fused: bool) -> Tensor:
     return weights(q, k) @ v
 
 
-def average_twice(
-    q: Tensor, k: Tensor, v: Tensor, *, fused: bool, read: int | None = None
-) -> Tensor:
+def average_twice(q: Tensor, k: Tensor, v: Tensor, *, fused: bool) -> Tensor:
     """(2A - A^2) v = A v + A (v - A v), the twicing of arXiv 2503.00687, for (B, h, N, d).
 
     The residual v - A v is averaged with the same A. Explicit computes A once; fused runs the
@@ -41,20 +39,17 @@ def average_twice(
         k: keys.
         v: values.
         fused: the form.
-        read: return so many leading tokens (B, h, read, d), for which the first average is needed
-            in whole and the second is not; None: all.
     """
     if fused:
         once = scaled_dot_product_attention(q, k, v)
-        again = scaled_dot_product_attention(q[:, :, :read], k, v - once)
-        return once[:, :, :read] + again
-    batch, heads, _, width = v.shape
+        return once + scaled_dot_product_attention(q, k, v - once)
+    batch, num_heads, _, width = v.shape
     # Three-dimensional and in one piece, because both products would otherwise copy v.
-    q, k, v = (each.flatten(0, 1) for each in (q, k, v))
+    q, k, v = (heads.flatten(0, 1) for heads in (q, k, v))
     a = weights(q, k)
     once = a @ v
-    twice = torch.baddbmm(once[:, :read], a[:, :read], v - once)
-    return twice.view(batch, heads, -1, width)
+    twice = torch.baddbmm(once, a, v - once)
+    return twice.view(batch, num_heads, -1, width)
 
 
 def set_attention(network: nn.Module, form: AttentionForm) -> None:

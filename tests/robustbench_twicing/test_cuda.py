@@ -91,10 +91,7 @@ def test_autocast_shortens_the_passes_of_an_attack_only(dtype: torch.dtype) -> N
 
 @pytest.mark.parametrize("name", ["deit_tiny_patch16_224", "deit_tiny_twicing_patch16_224"])
 def test_networks_compute_what_they_compute_on_the_cpu(name: str) -> None:
-    models = [
-        load_model(name, "random:0", crop=32, kernels="auto", device=device)
-        for device in ("cpu", "cuda")
-    ]
+    models = [load_model(name, "random:0", crop=32, device=device) for device in ("cpu", "cuda")]
     assert models[1].record.details["kernels"] == "plain"
     x = torch.rand(2, 3, 32, 32)
     found, wanted = models[1](x.to(GPU)).cpu(), models[0](x)

@@ -7,8 +7,6 @@ import torch
 
 from ...checkpoints.contents import Choice
 from ...classifiers.classifier import Classifier
-from ...classifiers.device import choose_device
-from ...classifiers.kernels import choose_kernels
 from ...classifiers.loading import load_model
 from ...classifiers.user_code import is_user_code
 from ...data.preprocessing import IMAGENET_MEAN, IMAGENET_STD
@@ -50,7 +48,6 @@ def load_models(options: EvalOptions) -> dict[str, Classifier]:
         raise UserError(
             f"{len(options.label)} --label for {len(options.model)} --model; give one for each"
         )
-    kernels = choose_kernels(options.kernels, choose_device(options.device))
     loaded = []
     for argument in options.model:
         name, _, named = argument.partition("=")
@@ -67,7 +64,7 @@ def load_models(options: EvalOptions) -> dict[str, Classifier]:
                 num_classes=options.num_classes,
                 arch_override=options.arch_override,
                 attention=options.attention,
-                kernels=cast(Any, kernels),
+                kernels=cast(Any, options.kernels),
                 memory_format=options.memory_format,
                 normalize=parse_normalize(options.normalize),
                 resize=options.resize,

@@ -130,8 +130,8 @@ class EvalOptions:
     ] = "auto"
     kernels: Annotated[
         str,
-        _opt("--kernels", help="Of fp32 on a CPU: auto, plain, onednn.", panel=HOW),
-    ] = "auto"
+        _opt("--kernels", help="Linear layers of fp32 on a CPU: plain, onednn.", panel=HOW),
+    ] = "plain"
     memory_format: Annotated[
         str,
         _opt("--memory-format", help="contiguous, or channels_last: for convolutions.", panel=HOW),

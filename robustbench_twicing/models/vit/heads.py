@@ -11,9 +11,6 @@ class Heads(nn.Module):
         fused: whether the layer uses the fused kernel until `set_attention` says otherwise.
     """
 
-    read: int | None = None
-    """In a last layer, how many leading tokens to return; None: all of them."""
-
     def __init__(self, plain: nn.Module, *, fused: bool) -> None:
         super().__init__()
         self.num_heads: int = plain.num_heads  # type: ignore[assignment]

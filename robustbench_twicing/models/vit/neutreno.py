@@ -18,17 +18,14 @@ class NeutrenoAttention(Heads):
     def forward(self, x: Tensor, v0: Tensor | None) -> tuple[Tensor, Tensor]:
         """Tokens (B, N, C) to tokens (B, N, C) and this layer's own values (B, h, N, C/h)."""
         q, k, v = self.split(x)
-        y = average(q[:, :, : self.read], k, v, fused=self.fused_attn)
+        y = average(q, k, v, fused=self.fused_attn)
         if v0 is not None:
-            y = y + ALPHA * (v0 - v)[:, :, : self.read]
+            y = y + ALPHA * (v0 - v)
         return self.merge(y), v
 
 
 class NeutrenoBlock(Block):
     """timm's Block that is handed v0 and hands it on."""
-
-    read: int | None = None
-    """In a last block, how many leading tokens to return, as its attention does; None: all."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -41,7 +38,7 @@ class NeutrenoBlock(Block):
     ) -> tuple[Tensor, Tensor]:
         """Tokens (B, N, C) and v0 (None in the first block) to tokens and v0 (B, h, N, C/h)."""
         y, v = self.attn(self.norm1(x), v0)
-        x = x[:, : self.read] + self.drop_path1(y)
+        x = x + self.drop_path1(y)
         x = x + self.drop_path2(self.mlp(self.norm2(x)))
         return x, v if v0 is None else v0
 

@@ -16,9 +16,6 @@ class FeatScaleBlock(Block):
     The scaled parts are added twice, as in the authors' released code; their paper adds them once.
     """
 
-    read: int | None = None
-    """In a last block, how many leading tokens to return; None: all of them."""
-
     def __init__(self, dim: int, *args: Any, **kwargs: Any) -> None:
         super().__init__(dim, *args, **kwargs)
         self.lamb1 = nn.Parameter(torch.zeros(dim))
@@ -31,7 +28,6 @@ class FeatScaleBlock(Block):
         refuse_masks(attn_mask, is_causal)
         a: Tensor = self.attn(self.norm1(x))
         mean = a.mean(dim=1, keepdim=True)
-        x, a = x[:, : self.read], a[:, : self.read]
         x = x + self.drop_path1(a + 2 * (self.lamb1 * mean + self.lamb2 * (a - mean)))
         mixed: Tensor = x + self.drop_path2(self.mlp(self.norm2(x)))
         return mixed
@@ -47,11 +43,11 @@ class AttnScaleAttention(Heads):
     def forward(
         self, x: Tensor, attn_mask: Tensor | None = None, is_causal: bool = False
     ) -> Tensor:
-        """Tokens (B, N, C) to tokens (B, N, C), or those to be read."""
+        """Tokens (B, N, C) to tokens (B, N, C)."""
         refuse_masks(attn_mask, is_causal)
         q, k, v = self.split(x)
         lamb = self.lamb.view(-1, 1, 1)
-        y = average(q[:, :, : self.read], k, v, fused=self.fused_attn)
+        y = average(q, k, v, fused=self.fused_attn)
         return self.merge((1 + lamb) * y - lamb * v.mean(dim=2, keepdim=True))
 
 

@@ -18,10 +18,10 @@ class TwicingAttention(Heads):
     def forward(
         self, x: Tensor, attn_mask: Tensor | None = None, is_causal: bool = False
     ) -> Tensor:
-        """Tokens (B, N, C) to tokens (B, N, C), or those to be read."""
+        """Tokens (B, N, C) to tokens (B, N, C)."""
         refuse_masks(attn_mask, is_causal)
         q, k, v = self.split(x)
-        return self.merge(average_twice(q, k, v, fused=self.fused_attn, read=self.read))
+        return self.merge(average_twice(q, k, v, fused=self.fused_attn))
 
 
 def make_twicing(network: nn.Module, layers: Sequence[int]) -> nn.Module:

@@ -7,55 +7,29 @@ import pytest
 import torch
 
 from robustbench_twicing import load_model
+from robustbench_twicing.classifiers import kernels
 from robustbench_twicing.classifiers.gradient import input_gradient
-from robustbench_twicing.classifiers.kernels import choice, choose_kernels
-from robustbench_twicing.classifiers.kernels.linear import OneDnnLinear
+from robustbench_twicing.classifiers.kernels import OneDnnLinear, check_kernels, has_onednn
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.errors import UserError
 
 pytestmark = pytest.mark.slow
 
 CPU = torch.device("cpu")
-onednn = pytest.mark.skipif(not choice.has_onednn(), reason="this torch has no oneDNN")
-
-
-@pytest.mark.parametrize(
-    ("about", "capability", "device", "expected"),
-    [
-        ("vendor_id\t: AuthenticAMD", "AVX512", "cpu", "onednn"),
-        ("vendor_id\t: AuthenticAMD", "AVX2", "cpu", "plain"),
-        ("vendor_id\t: GenuineIntel", "AVX512", "cpu", "plain"),
-        ("vendor_id\t: AuthenticAMD", "AVX512", "cuda", "plain"),
-        (None, "AVX512", "cpu", "plain"),
-    ],
-)
-@onednn
-def test_auto_is_onednn_where_a_gain_was_measured(
-    about: str | None,
-    capability: str,
-    device: str,
-    expected: str,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    file = tmp_path / "cpuinfo"
-    if about is not None:
-        file.write_text(about)
-    monkeypatch.setattr(choice, "_CPU_INFO", file)
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
-    assert choose_kernels("auto", torch.device(device)) == expected
-    assert choose_kernels("plain", torch.device(device)) == "plain"
+onednn = pytest.mark.skipif(not has_onednn(), reason="this torch has no oneDNN")
 
 
 def test_what_cannot_be_done_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match=r"--kernels 'mkl' is unknown; it is auto, plain, onednn"):
-        choose_kernels("mkl", CPU)
+    with pytest.raises(UserError, match=r"--kernels 'mkl' is unknown; it is plain or onednn"):
+        check_kernels("mkl", CPU)
     with pytest.raises(UserError, match=r"--kernels onednn is for the CPU, .* this is cuda"):
-        choose_kernels("onednn", torch.device("cuda"))
-    monkeypatch.setattr(choice, "has_onednn", lambda: False)
-    with pytest.raises(UserError, match=r"with a torch that has oneDNN; .* use auto or plain"):
-        choose_kernels("onednn", CPU)
-    assert choose_kernels("auto", CPU) == "plain"
+        check_kernels("onednn", torch.device("cuda"))
+    monkeypatch.setattr(kernels, "has_onednn", lambda: False)
+    with pytest.raises(UserError, match=r"with a torch that has oneDNN; .* use plain"):
+        check_kernels("onednn", CPU)
+    assert check_kernels("plain", CPU) == "plain"
+    with pytest.raises(UserError, match="--kernels 'auto' is unknown"):
+        check_kernels("auto", CPU)
 
 
 @onednn

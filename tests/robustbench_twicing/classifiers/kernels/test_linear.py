@@ -7,10 +7,8 @@ import torch
 from timm.layers.mlp import Mlp
 from torch import Tensor, nn
 
-from robustbench_twicing.classifiers.kernels import linear as kernels
-from robustbench_twicing.classifiers.kernels import use_onednn
-from robustbench_twicing.classifiers.kernels.choice import has_onednn
-from robustbench_twicing.classifiers.kernels.linear import OneDnnMlp
+from robustbench_twicing.classifiers import kernels
+from robustbench_twicing.classifiers.kernels import OneDnnMlp, has_onednn, use_onednn
 
 onednn = pytest.mark.skipif(not has_onednn(), reason="this torch has no oneDNN")
 
