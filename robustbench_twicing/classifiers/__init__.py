@@ -12,7 +12,6 @@ __all__ = [
     "device",
     "efficiency",
     "gradient",
-    "kernels",
     "loading",
     "precision",
     "user_code",

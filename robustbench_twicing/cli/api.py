@@ -19,7 +19,8 @@ from ..evaluation.runner import Options, Run, evaluate_models, units
 from ..evaluation.tasks import Task, make_task
 from ..records.manifest import SETTINGS
 from ..records.run_folder import RunFolder
-from .api_conditions import Conditions, is_anonymous, read_conditions
+from .api_conditions import Conditions, read_conditions
+from .api_functions import is_anonymous
 from .api_inputs import Data, Model, lent, open_data, open_model
 from .progress import show_progress
 
@@ -120,8 +121,8 @@ def evaluate(
     dataset = open_data(data, limit=limit, seed=seed, num_classes=num_classes)
     if cache is not None:
         dataset = cache_crops(dataset, Path(cache))
-    temporary = None if out is not None else tempfile.TemporaryDirectory()
-    path = Path(out) if temporary is None else Path(temporary.name) / "run"
+    temporary = tempfile.TemporaryDirectory() if out is None else None
+    path = Path(temporary.name, "run") if temporary is not None else Path(out or "")
     with lent(model), _removed_on_failure(temporary):
         classifier = open_model(model, dataset, mean, std)
         task = make_task(dataset, read_conditions(conditions, classifier))

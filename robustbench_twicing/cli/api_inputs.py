@@ -85,6 +85,8 @@ def _check_order(loader: DataLoader[Any]) -> None:
 
 
 def _collate(items: Sequence[Any]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    if any(not isinstance(item, (tuple, list)) or len(item) != 2 for item in items):
+        raise UserError("the data do not give pairs of an image and a label")
     images, labels = zip(*items, strict=True)
     return np.stack([_as_images(image)[0] for image in images]), _as_labels(labels)
 

@@ -11,6 +11,7 @@
 """
 
 __all__ = [
+    "arrays",
     "crop_cache",
     "dataset",
     "decoding",

@@ -7,7 +7,6 @@
 """
 
 __all__ = [
-    "attention",
     "build",
     "checks",
     "facts",
@@ -16,6 +15,5 @@ __all__ = [
     "resolve",
     "spec",
     "table",
-    "vit",
 ]
 """The modules that other rooms may use."""

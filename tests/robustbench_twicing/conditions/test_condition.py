@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from robustbench_twicing.cli.api_conditions import read_conditions
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import (
     Condition,
@@ -124,11 +125,11 @@ def test_a_function_is_called_with_a_generator_per_image() -> None:
 @pytest.mark.parametrize(
     ("conditions", "message"),
     [
-        ({"pgd": identity}, "'pgd' names no budget; write it like myattack@4/255"),
+        ({"pgd": identity}, "'pgd' names no budget; write it like pgd@4/255"),
         ({"@4/255": identity}, "names no budget"),
         ({"pgd@": identity}, "is not a number"),
         ({"pgd@4": identity}, "255ths"),
-        ({"pgd@4/255": None}, "has no attack; only 'clean' needs none"),
+        ({"nobody@4/255": None}, "no attack is called 'nobody'"),
         ({"pgd@4/255": identity, "pgd@8/510": identity}, "'pgd@4/255' is given twice"),
         ({"clean": None, "again": clean()}, "condition 'again' is given the condition 'clean'"),
     ],

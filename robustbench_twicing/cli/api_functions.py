@@ -1,0 +1,139 @@
+"""A function of a script as an attack: what is recorded of it, and how it is called."""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+from attacks.libraries.blocks import BLOCK, BlockSweep
+
+from ..conditions.attack_batch import AttackBatch
+from ..conditions.condition import Condition, Sweep
+from ..conditions.threat_model import ThreatModel
+
+Attack = Callable[..., Tensor]
+"""``(model, x, y, *, ...) -> x_adv`` with all but ``generator`` and ``eps`` bound; or an object
+that holds its model and is called as ``(x, y) -> x_adv``, as torchattacks' are."""
+
+
+class Bound(NamedTuple):
+    """A function and the arguments that a script bound to it."""
+
+    function: Callable[..., Any]
+    arguments: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, attack: Callable[..., Any]) -> "Bound":
+        """From a partial, or from a function with nothing bound."""
+        if isinstance(attack, partial):
+            return cls(attack.func, attack.keywords)
+        return cls(attack, {})
+
+
+def settings_of(attack: Attack) -> dict[str, Any]:
+    """What is recorded of a function: its name, its code by hash, and all that is bound to it."""
+    bound = Bound.of(attack)
+    settings = {
+        "function": function_name(attack),
+        "source_sha256": _source_hash(bound.function),
+        **{key: _plain(value) for key, value in bound.arguments.items() if key != "eps"},
+    }
+    return settings if "generator" in _accepted(attack) else settings | {"block": BLOCK}
+
+
+def function_name(attack: Attack) -> str:
+    """Module and name of a function, or of the class of an object."""
+    function = Bound.of(attack).function
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def is_anonymous(attack: object) -> bool:
+    """Whether nothing tells that a later script means the same function."""
+    if not callable(attack) or isinstance(attack, Condition):
+        return False
+    function = Bound.of(attack).function
+    described = function_name(attack) if inspect.isroutine(function) else repr(function)
+    return any(mark in described for mark in ("<lambda>", "<locals>", " at 0x"))
+
+
+def _source_hash(function: Callable[..., Any]) -> str:
+    """Of the code, as far as Python can show it; an object's constants are those of its text."""
+    try:
+        source = inspect.getsource(function if inspect.isroutine(function) else type(function))
+    except (OSError, TypeError):
+        source = ""  # compiled, or typed at a prompt
+    text = source if inspect.isroutine(function) else f"{source}{function!r}"
+    return sha256(text.encode()).hexdigest()
+
+
+def _plain(value: object) -> bool | int | float | str | None:
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Tensor):
+        content = value.detach().cpu().contiguous().numpy()
+        return f"tensor {content.shape} {sha256(content.tobytes()).hexdigest()[:16]}"
+    return repr(value)
+
+
+def _accepted(attack: Attack) -> frozenset[str]:
+    """Names of the arguments that a function takes and that nothing is bound to."""
+    try:
+        parameters = inspect.signature(attack).parameters
+    except (TypeError, ValueError):
+        return frozenset()  # compiled code may not say it
+    bound = Bound.of(attack).arguments
+    return frozenset(name for name in parameters if name not in bound)
+
+
+def sweep_of_script(attack: Attack) -> Sweep:
+    """A function that takes a generator draws from one per image, any other from global state."""
+    accepted = _accepted(attack)
+    holds_model = isinstance(getattr(attack, "model", None), nn.Module)
+    if "generator" in accepted:
+        return OwnStreams(attack, takes_eps="eps" in accepted)
+    run = partial(_on_block, attack, holds_model=holds_model, takes_eps="eps" in accepted)
+    return BlockSweep(function_name(attack), run)
+
+
+def _on_block(
+    attack: Attack,
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    *,
+    eps: float,
+    settings: Mapping[str, Any],
+    holds_model: bool,
+    takes_eps: bool,
+) -> Tensor:
+    del settings  # everything is bound
+    arguments = (x, y) if holds_model else (model, x, y)
+    return attack(*arguments, **({"eps": eps} if takes_eps else {}))
+
+
+@dataclass(frozen=True)
+class OwnStreams:
+    """A function that draws from one generator per image, as a sweep of one budget."""
+
+    attack: Attack
+    takes_eps: bool
+
+    def __call__(
+        self,
+        batch: AttackBatch,
+        budgets: Sequence[Fraction],
+        *,
+        threat: ThreatModel,
+        settings: Mapping[str, Any],
+    ) -> Iterator[Tensor]:
+        """The function at every budget; each has random streams of its own."""
+        for eps in budgets:
+            generator = batch.generators("function", {}, eps)
+            more = {"eps": float(eps)} if self.takes_eps else {}
+            yield self.attack(batch.model, batch.x, batch.y, generator=generator, **more)
