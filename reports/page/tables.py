@@ -15,11 +15,9 @@ from ..metrics.flags import explain_flag
 from ..metrics.notes import notes
 from ..tables.formats.as_html import as_html
 from ..tables.marks import mark
-from ..tables.presets import Choices, preset_tables
+from ..tables.presets import Choices, all_presets, preset_tables
 from ..tables.sheet import Column, Sheet
 
-SHOWN = ("featscale", "sweeps", "table2")
-"""Clean accuracy, accuracy over budgets, and other test sets; without numbers they are left out."""
 FLAGS = Column("flags", digits=None)
 
 
@@ -31,7 +29,9 @@ class Tables(NamedTuple):
 
 
 def page_tables(runs: Runs, table: pd.DataFrame, choices: Choices) -> Tables:
-    """The presets of `SHOWN`, with significance marked and intervals below accuracies.
+    """The presets that are for the page, with significance marked and intervals below accuracies.
+
+    What has no numbers is left out.
 
     Args:
         runs: merged runs.
@@ -41,7 +41,7 @@ def page_tables(runs: Runs, table: pd.DataFrame, choices: Choices) -> Tables:
     shown: list[Markup] = []
     left_out: list[str] = []
     said = notes(runs, table)
-    for name in SHOWN:
+    for name in (name for name, preset in all_presets().items() if preset.on_page):
         try:
             sheets = preset_tables(name, runs, table, choices)
         except UserError as error:

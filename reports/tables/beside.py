@@ -11,8 +11,8 @@ from ..merging.runs import Runs
 from ..published import Published, differences, own_interval, published_numbers, verdict
 from ..statistics.comparable import METRICS
 from ..statistics.intervals import Interval
+from .presets.table2 import SCORES
 from .sheet import ABOUT, Column, Sheet
-from .shifts import SCORES
 
 COLUMNS = (
     Column("ours"),

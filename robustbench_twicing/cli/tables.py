@@ -13,7 +13,8 @@ from reports.tables.beside import beside_published
 from reports.tables.efficiency import efficiency_beside_published, efficiency_tables
 from reports.tables.marks import MARKINGS, mark
 from reports.tables.pivot import pivot_tables
-from reports.tables.presets import PAPER_BUDGETS, PRESETS, Choices, preset_tables
+from reports.tables.presets import Choices, all_presets, preset_tables
+from reports.tables.presets.table1 import PAPER_BUDGETS
 from reports.tables.sheet import Sheet
 
 from ..conditions.budgets import parse_budget
@@ -61,15 +62,18 @@ def check_options(options: TableOptions) -> None:
     Raises:
         UserError: unknown names, or options that do nothing together.
     """
-    known = (*PRESETS, EFFICIENCY)
+    presets = all_presets()
+    known = (*presets, EFFICIENCY)
     if options.preset is not None and options.preset not in known:
         raise UserError(f"--preset {options.preset!r} is unknown; known: {', '.join(known)}")
     if options.preset is not None and options.free:
         raise UserError("--preset is a whole table; leave out --rows, --columns and --values")
     if options.mark not in MARKINGS:
         raise UserError(f"--mark {options.mark!r} is unknown; known: {', '.join(MARKINGS)}")
-    if options.eps and options.preset not in ("table1", "layers"):
-        raise UserError("--eps chooses the budgets of --preset table1 or layers; leave it out")
+    with_budgets = [name for name, preset in presets.items() if preset.has_budgets]
+    if options.eps and options.preset not in with_budgets:
+        names = " or ".join(with_budgets)
+        raise UserError(f"--eps chooses the budgets of --preset {names}; leave it out")
     if options.preset == EFFICIENCY and options.mark == "significant":
         raise UserError("--mark significant needs records per image; efficiency has none")
     parse_budgets_of(options.eps)
@@ -85,11 +89,12 @@ def parse_budgets_of(texts: Sequence[str]) -> dict[str, Fraction]:
         UserError: not a budget, or an attack that the table has not.
     """
     budgets = dict(PAPER_BUDGETS)
+    alike = [name for name, budget in budgets.items() if budget == PAPER_BUDGETS["pgd"]]
     for text in texts:
         attack, equals, budget = text.rpartition("=")
         if equals and attack not in budgets:
             raise UserError(f"--eps {text}: the table has {', '.join(budgets)}, not {attack!r}")
-        for name in [attack] if equals else ["fgsm", "pgd"]:
+        for name in [attack] if equals else alike:
             budgets[name] = parse_budget(budget)
     return budgets
 

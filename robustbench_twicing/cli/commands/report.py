@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reports.tables.presets import preset_names
+
 if TYPE_CHECKING:
     from reports.tables.sheet import Sheet
 
@@ -13,10 +15,12 @@ if TYPE_CHECKING:
     from ..tables import TableOptions
 
 NAMES = "NAME,..."
+PRESET = typer.Option()
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command; presets may have been declared since this module was loaded."""
+    PRESET.help = f"{', '.join(preset_names())} or efficiency."
     app.command("report", help="Merge finished runs into results.csv, tables and pictures.")(run)
 
 
@@ -25,10 +29,7 @@ def run(
         list[Path],
         typer.Argument(help="Run folders, as written by eval: shards, machines, models."),
     ],
-    preset: Annotated[
-        str | None,
-        typer.Option(help="results, table1, table2, featscale, layers, sweeps or efficiency."),
-    ] = None,
+    preset: Annotated[str | None, PRESET] = None,
     rows: Annotated[
         str, typer.Option(metavar=NAMES, help="A free table's rows: columns of results.csv.")
     ] = "",

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from ..merging.runs import Runs
-from ..metrics.notes import notes
-from ..text.file_names import file_name
-from .cells import about, unscored
-from .sheet import Column, Sheet
+from ...merging.runs import Runs
+from ...metrics.notes import notes
+from ...text.file_names import file_name
+from ..cells import about, unscored
+from ..sheet import Column, Sheet
+from . import Choices, preset
 
 SHOWN = {
     "top1": Column("top-1", metric="top1"),
@@ -24,13 +25,10 @@ SHOWN = {
 KEYS = ("label", "condition")
 
 
-def all_results(runs: Runs, rows: pd.DataFrame) -> Iterator[Sheet]:
-    """One table: labels and conditions down, their numbers across.
-
-    Args:
-        runs: merged runs.
-        rows: of their `results`, of one data set and protocol.
-    """
+@preset("results")
+def all_results(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
+    """One table: labels and conditions down, their numbers across."""
+    del choices
     shown = {name: column for name, column in SHOWN.items() if name != "status"}
     shown = shown if (rows["status"] == "ok").all() else SHOWN
     frame = rows.set_index(list(KEYS))[list(shown)]

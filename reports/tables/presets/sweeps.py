@@ -7,20 +7,18 @@ import pandas as pd
 
 from robustbench_twicing.conditions.condition import CLEAN
 
-from ..merging.runs import Runs
-from ..metrics.flags import constants_in
-from ..metrics.sweeps import area_under_curve, budget_curves
-from .cells import Need, fill, sheet_of
-from .sheet import Column, Sheet
+from ...merging.runs import Runs
+from ...metrics.flags import constants_in
+from ...metrics.sweeps import area_under_curve, budget_curves
+from ..cells import Need, fill, sheet_of
+from ..sheet import Column, Sheet
+from . import Choices, preset
 
 
-def sweep_tables(runs: Runs, rows: pd.DataFrame) -> Iterator[Sheet]:
-    """One table for each attack.
-
-    Args:
-        runs: merged runs.
-        rows: of their `results`, of one data set and protocol.
-    """
+@preset("sweeps", on_page=True)
+def sweeps(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
+    """Top-1 over the budgets of each attack, and the area under that curve."""
+    del choices
     curves = budget_curves(rows)
     for attack in dict.fromkeys(curves["attack"]):
         yield _sweep(runs, rows, curves[curves["attack"] == attack], str(attack))

@@ -7,13 +7,13 @@ import pandas as pd
 
 from robustbench_twicing.errors import UserError
 
-from ..imagenet_c.corruption_error import Baseline
-from ..imagenet_c.corruption_rows import ATTACK
-from ..imagenet_c.corruption_scores import corruption_scores, shortened
-from ..merging.runs import Runs
-from ..metrics.notes import notes, some
-from .cells import Need, about, fill, sheet_of
-from .sheet import Column, Sheet
+from ...imagenet_c.corruption_rows import ATTACK
+from ...imagenet_c.corruption_scores import corruption_scores, shortened
+from ...merging.runs import Runs
+from ...metrics.notes import notes, some
+from ..cells import Need, about, fill, sheet_of
+from ..sheet import Column, Sheet
+from . import Choices, preset
 
 OTHER_SETS = {"imagenet-r": "ImageNet-R", "imagenet-a": "ImageNet-A"}
 SCORES = {
@@ -23,13 +23,9 @@ SCORES = {
 """Numbers of `corruption_scores` and the columns that show them."""
 
 
-def shifts_table(runs: Runs, rows: pd.DataFrame, baseline: Baseline | None) -> Iterator[Sheet]:
+@preset("table2", by=("protocol",), on_page=True)
+def table2(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
     """One table of the models that were shown any of these images; none where there is none.
-
-    Args:
-        runs: merged runs.
-        rows: of their `results`, of one protocol.
-        baseline: the normaliser of CE, AlexNet unless given.
 
     Raises:
         UserError: images of one column are from different sources or sets.
@@ -44,7 +40,7 @@ def shifts_table(runs: Runs, rows: pd.DataFrame, baseline: Baseline | None) -> I
         for condition, title in OTHER_SETS.items()
     ]
     cells = fill(runs, own, needs)
-    scores = corruption_scores(rows, baseline=baseline)
+    scores = corruption_scores(rows, baseline=choices.baseline)
     scores = scores[scores["number"].isin(list(SCORES))]
     errors = scores.set_index(["label", "number"])["percent"].unstack("number")
     errors = errors.reindex(index=cells.frame.index, columns=list(SCORES))

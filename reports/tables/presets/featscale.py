@@ -1,0 +1,21 @@
+"""The paper's table beside FeatScale and AttnScale: clean images only."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from robustbench_twicing.conditions.condition import CLEAN
+
+from ...merging.runs import Runs
+from ..cells import fill, sheet_of
+from ..sheet import Sheet
+from . import Choices, preset
+from .table1 import both_accuracies
+
+
+@preset("featscale", on_page=True)
+def featscale(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
+    """Clean top-1 and top-5."""
+    del choices
+    cells = fill(runs, rows, both_accuracies(CLEAN))
+    yield sheet_of("featscale", "Accuracy on clean images, percent", cells)
