@@ -65,11 +65,8 @@ def all_results(runs: Runs, table: pd.DataFrame) -> tuple[Markup, ...]:
 def _with_flags(sheet: Sheet) -> Sheet:
     """The flags beside the numbers, and no notes: the page has them elsewhere."""
     flags = sheet.about["flags"].str.replace(";", " ").to_numpy()
-    frame = pd.concat([sheet.frame, pd.Series(flags, sheet.frame.index)], axis=1)
-    columns, numbered = (*sheet.columns, FLAGS), pd.RangeIndex(len(sheet.columns) + 1)
-    return replace(
-        sheet, frame=frame.set_axis(numbered, axis=1), columns=columns, entries=None, notes=()
-    )
+    values = pd.DataFrame(flags, sheet.frame.index)
+    return replace(sheet.with_columns([FLAGS], values, at=len(sheet.columns)), notes=())
 
 
 def embed_sheet(sheet: Sheet, table: pd.DataFrame, said: Sequence[str] = ()) -> Markup:

@@ -32,8 +32,8 @@ def comparison_tables(comparison: Comparison) -> list[Sheet]:
     rows = _in_words(comparison.rows)
     groups = rows.groupby(["dataset", "protocol"], sort=False)
     title = TITLE.format(f"Models against {comparison.baseline}")
-    said = comparison_notes(comparison)
-    return [_sheet(part, ["label", "condition"], title, said) for _, part in groups]
+    below = comparison_notes(comparison)
+    return [_sheet(part, ["label", "condition"], title, below) for _, part in groups]
 
 
 def tables_by_model(comparison: Comparison) -> list[Sheet]:
@@ -90,13 +90,13 @@ def _sheet(rows: pd.DataFrame, keys: Sequence[str], title: str, notes: tuple[str
     frame = rows.set_index(list(keys))[list(SHOWN)]
     frame = frame.rename_axis(["model" if key == "label" else key for key in keys])
     first = rows.iloc[0]
-    about = rows[["dataset", "protocol", "n_images", "seed", "flags"]].astype(str)
+    about = rows[list(ABOUT)].astype(str)
     return Sheet(
         file_name("comparison", first["dataset"], first["protocol"]),
         title,
-        frame.set_axis(pd.RangeIndex(len(SHOWN)), axis=1),
+        frame,
         tuple(SHOWN.values()),
-        about[list(ABOUT)].set_axis(frame.index),
+        about.set_axis(frame.index),
         groups=tuple(str(label) for label in rows["label"]),
         notes=notes,
     )

@@ -84,7 +84,7 @@ def _sheet(rows: pd.DataFrame, number: int) -> Sheet:
     return Sheet(
         "efficiency" if number == 1 else f"efficiency-{number}",
         f"Forward passes on {place}, batches of {rows['batch_size'].iloc[0]}",
-        frame.set_axis(pd.RangeIndex(len(SHOWN) + 1), axis=1).set_axis(index),
+        frame,
         (*SHOWN.values(), Column("ratio of medians", digits=3)),
         about,
         entries=np.full((len(rows), len(SHOWN) + 1), -1, np.int64),
@@ -97,10 +97,6 @@ def _sheet(rows: pd.DataFrame, number: int) -> Sheet:
 
 
 PUBLISHED = ("ms_per_image_median", "gmacs", "params_million")
-BESIDE = (
-    *(Column(name, digits=3) for name in ("ours", "published", "difference")),
-    Column("verdict", digits=None),
-)
 PRINTED_DIGITS = {"gmacs": 2, "params_million": 1}
 """With how many digits the paper prints what can be compared at all."""
 
@@ -110,14 +106,14 @@ def efficiency_beside_published(sheet: Sheet) -> Sheet | None:
 
     Models are known by their names, which are the default labels.
     """
-    known, rows = published_numbers(), []
+    published, rows = published_numbers(), []
     for (label,), values in zip(sheet.row_names, sheet.frame.to_numpy(float), strict=True):
         for metric in PUBLISHED:
-            number = known.get((label, "forward", metric))
+            number = published.get((label, "forward", metric))
             if number is not None:
                 ours = values[list(SHOWN).index(metric)]
-                said = _said(ours, metric, number)
-                rows.append((label, SHOWN[metric].full_name, ours, number.value, said))
+                verdict = _verdict(ours, metric, number)
+                rows.append((label, SHOWN[metric].full_name, ours, number.value, verdict))
     if not rows:
         return None
     index = pd.MultiIndex.from_tuples([row[:2] for row in rows], names=["model", "number"])
@@ -126,7 +122,7 @@ def efficiency_beside_published(sheet: Sheet) -> Sheet | None:
     return Sheet(
         f"{sheet.name}-published",
         f"{sheet.title}: beside the published numbers",
-        frame.set_axis(pd.RangeIndex(4), axis=1),
+        frame,
         (
             *(Column(name, digits=3) for name in ("ours", "published", "difference")),
             Column("verdict", digits=None),
@@ -137,7 +133,7 @@ def efficiency_beside_published(sheet: Sheet) -> Sheet | None:
     )
 
 
-def _said(ours: float, metric: str, number: Published) -> str:
+def _verdict(ours: float, metric: str, number: Published) -> str:
     digits = PRINTED_DIGITS.get(metric)
     if digits is None:
         return "not comparable: times of another device"

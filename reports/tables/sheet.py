@@ -1,9 +1,9 @@
 """A table before it has a format: numbers in full precision, and what must be known of them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -69,9 +69,24 @@ class Sheet:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        numbered = self.frame.set_axis(pd.RangeIndex(self.frame.shape[1]), axis=1)
+        object.__setattr__(self, "frame", numbered)
         sizes = {len(self.frame), len(self.about), len(self.groups) or len(self.frame)}
         if len(sizes) > 1 or len(self.columns) != self.frame.shape[1]:
             raise ValueError(f"{self.name}: rows and columns must be described one by one")
+
+    def with_columns(self, columns: Sequence[Column], values: pd.DataFrame, at: int) -> Self:
+        """The table with more columns from a position on, whose numbers are of no single entry."""
+        frames = [self.frame.iloc[:, :at], values, self.frame.iloc[:, at:]]
+        entries = self.entries
+        if entries is not None:
+            entries = np.insert(entries, [at] * len(columns), -1, axis=1)
+        return replace(
+            self,
+            frame=pd.concat(frames, axis=1),
+            columns=(*self.columns[:at], *columns, *self.columns[at:]),
+            entries=entries,
+        )
 
     @property
     def stub(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import pytest
 
 from reports import COLUMNS, Runs, merge, results
 from reports.page import write_page
-from reports.tables.cells import Need, fill, sheet_of
+from reports.tables.cells import CellSpec, fill
 from reports.tables.presets import PRESETS, Choices, preset, preset_names
 from reports.tables.sheet import Column, Sheet
 from robustbench_twicing.cli.app import main
@@ -26,8 +26,9 @@ def made_up() -> Iterator[None]:
     @preset("losses", on_page=True)
     def losses(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
         del choices
-        needs = [Need(Column("robust", best="highest", metric="robust_top1"), "fgsm@4/255")]
-        yield sheet_of("losses", "What is left, percent", fill(runs, rows, needs))
+        robust = Column("robust", best="highest", metric="robust_top1")
+        specs = [CellSpec(robust, "fgsm@4/255")]
+        yield fill("losses", "What is left, percent", runs, rows, specs)
 
     COLUMNS["wrong"] = lambda row: row.counts["scored"] - row.counts["right"]
     yield

@@ -7,7 +7,7 @@ import pandas as pd
 from robustbench_twicing.conditions.condition import CLEAN
 
 from ...merging.runs import Runs
-from ..cells import fill, sheet_of
+from ..cells import fill
 from ..sheet import Sheet
 from . import Choices, preset
 from .table1 import both_accuracies
@@ -17,5 +17,5 @@ from .table1 import both_accuracies
 def featscale(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
     """Clean top-1 and top-5."""
     del choices
-    cells = fill(runs, rows, both_accuracies(CLEAN))
-    yield sheet_of("featscale", "Accuracy on clean images, percent", cells)
+    title = "Accuracy on clean images, percent"
+    yield fill("featscale", title, runs, rows, both_accuracies(CLEAN))

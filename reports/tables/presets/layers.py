@@ -8,10 +8,10 @@ import pandas as pd
 from robustbench_twicing.models.placement import split_placement
 
 from ...merging.runs import Entry, Runs
-from ..cells import fill, sheet_of
+from ..cells import fill
 from ..sheet import Column, Sheet
 from . import Choices, preset
-from .table1 import attack_needs
+from .table1 import attack_columns
 
 NO_LAYER, ALL_LAYERS = "none", "all"
 
@@ -26,17 +26,13 @@ def layers(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
     }
     if not set(placed.values()) - {None, NO_LAYER}:
         return
-    own = rows[rows["label"].map(lambda label: placed[label] is not None)]
-    order = own["label"].map(lambda label: -_count(placed[label] or ""))
-    own = own.iloc[np.argsort(order.to_numpy(), kind="stable")]
-    cells = fill(runs, own, attack_needs(choices.budgets))
-    names = pd.Series([placed[str(label)] for label in cells.frame.index], cells.frame.index)
-    shown = cells._replace(
-        frame=pd.concat([names, cells.frame], axis=1),
-        entries=np.insert(cells.entries, 0, -1, axis=1),
-        columns=(Column("layers", "Twicing", None), *cells.columns),
-    )
-    yield sheet_of("layers", "Accuracy by placement of twicing layers, percent", shown)
+    compared = rows[rows["label"].map(lambda label: placed[label] is not None)]
+    order = compared["label"].map(lambda label: -_count(placed[label] or ""))
+    compared = compared.iloc[np.argsort(order.to_numpy(), kind="stable")]
+    title = "Accuracy by placement of twicing layers, percent"
+    sheet = fill("layers", title, runs, compared, attack_columns(choices.budgets))
+    names = sheet.frame.index.to_series().map(placed).to_frame()
+    yield sheet.with_columns([Column("layers", "Twicing", None)], names, at=0)
 
 
 def placement(entry: Entry) -> str | None:

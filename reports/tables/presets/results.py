@@ -32,15 +32,14 @@ def all_results(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sh
     shown = {name: column for name, column in SHOWN.items() if name != "status"}
     shown = shown if (rows["status"] == "ok").all() else SHOWN
     frame = rows.set_index(list(KEYS))[list(shown)]
-    said = [*unscored(rows), *notes(runs, rows)]
     place = rows.iloc[0]
     yield Sheet(
         file_name("results", place["dataset"], place["protocol"]),
         "Accuracy, percent, with 95 % Wilson interval (from, to) of top-1",
-        frame.set_axis(pd.RangeIndex(len(shown)), axis=1).rename_axis(["model", "condition"]),
+        frame.rename_axis(["model", "condition"]),
         tuple(shown.values()),
         about(rows, list(frame.index), KEYS),
         groups=tuple(str(label) for label in rows["label"]),
         entries=np.repeat(rows.index.to_numpy(np.int64)[:, None], len(shown), axis=1),
-        notes=tuple(dict.fromkeys(said)),
+        notes=tuple(dict.fromkeys([*unscored(rows), *notes(runs, rows)])),
     )

@@ -8,7 +8,7 @@ import pandas as pd
 from robustbench_twicing.conditions.condition import CLEAN, condition_id
 
 from ...merging.runs import Runs
-from ..cells import Need, fill, sheet_of
+from ..cells import CellSpec, fill
 from ..sheet import Column, Sheet
 from . import Choices, preset
 
@@ -21,22 +21,22 @@ PAPER_BUDGETS = {"pgd": Fraction(4, 255), "fgsm": Fraction(4, 255), "spsa": Frac
 def table1(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
     """Clean, PGD, FGSM and SPSA; top-1 and top-5."""
     title = "Accuracy on clean and attacked images, percent"
-    yield sheet_of("table1", title, fill(runs, rows, attack_needs(choices.budgets)))
+    yield fill("table1", title, runs, rows, attack_columns(choices.budgets))
 
 
-def attack_needs(budgets: Mapping[str, Fraction]) -> list[Need]:
+def attack_columns(budgets: Mapping[str, Fraction]) -> list[CellSpec]:
     """The columns of table 1, under these budgets or the paper's."""
-    needs = both_accuracies(CLEAN, "Clean")
+    specs = both_accuracies(CLEAN, "Clean")
     for attack, budget in (PAPER_BUDGETS | dict(budgets)).items():
         condition = condition_id(attack, budget)
-        needs += both_accuracies(condition, f"{TITLES[attack]} {condition.partition('@')[2]}")
-    return needs
+        specs += both_accuracies(condition, f"{TITLES[attack]} {condition.partition('@')[2]}")
+    return specs
 
 
-def both_accuracies(condition: str, head: str = "") -> list[Need]:
+def both_accuracies(condition: str, head: str = "") -> list[CellSpec]:
     """Top-1 and top-5 under one condition."""
     metrics = {"top1": "top-1", "top5": "top-5"}
     return [
-        Need(Column(name, head, best="highest", metric=metric), condition)
+        CellSpec(Column(name, head, best="highest", metric=metric), condition)
         for metric, name in metrics.items()
     ]

@@ -1,8 +1,8 @@
 """Table 2 of the Twicing paper: other test sets, and the errors under corruption."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
 from robustbench_twicing.errors import UserError
@@ -11,7 +11,8 @@ from ...imagenet_c.corruption_rows import ATTACK
 from ...imagenet_c.corruption_scores import corruption_scores, shortened
 from ...merging.runs import Runs
 from ...metrics.notes import notes, some
-from ..cells import Need, about, fill, sheet_of
+from ...text.file_names import file_name
+from ..cells import CellSpec, about, fill, rows_of
 from ..sheet import Column, Sheet
 from . import Choices, preset
 
@@ -32,39 +33,36 @@ def table2(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
     """
     corrupted = rows[rows["attack"] == ATTACK]
     _check_one_source(corrupted)
-    own = rows[rows["condition"].isin(list(OTHER_SETS)) | (rows["attack"] == ATTACK)]
-    if own.empty:
+    shown = rows[rows["condition"].isin(list(OTHER_SETS)) | (rows["attack"] == ATTACK)]
+    if shown.empty:
         return
-    needs = [
-        Need(Column("top-1", title, best="highest", metric="top1"), condition)
+    specs = [
+        CellSpec(Column("top-1", title, best="highest", metric="top1"), condition)
         for condition, title in OTHER_SETS.items()
     ]
-    cells = fill(runs, own, needs)
+    title = "Top-1 accuracy and corruption errors, percent"
+    sheet = fill("table2", title, runs, shown, specs)
     scores = corruption_scores(rows, baseline=choices.baseline)
     scores = scores[scores["number"].isin(list(SCORES))]
     errors = scores.set_index(["label", "number"])["percent"].unstack("number")
-    errors = errors.reindex(index=cells.frame.index, columns=list(SCORES))
-    used = own.loc[[*cells.used.index, *corrupted.index]]
-    said = [*cells.notes, *_about_scores(scores), *notes(runs, used)]
-    shown = cells._replace(
-        frame=pd.concat([cells.frame, errors], axis=1),
-        entries=np.pad(cells.entries, ((0, 0), (0, len(SCORES))), constant_values=-1),
-        columns=(*cells.columns, *SCORES.values()),
-        about=about(used, list(cells.frame.index)),
-        notes=tuple(dict.fromkeys(said)),
+    errors = errors.reindex(index=sheet.frame.index, columns=list(SCORES))
+    used = shown.loc[[*rows_of(shown, sheet.entries).index, *corrupted.index]]
+    yield replace(
+        sheet.with_columns(list(SCORES.values()), errors, at=len(specs)),
+        name=file_name("table2", str(shown["protocol"].iloc[0])),
+        about=about(used, list(sheet.frame.index)),
+        notes=tuple(dict.fromkeys([*sheet.notes, *_about_scores(scores), *notes(runs, used)])),
     )
-    title = "Top-1 accuracy and corruption errors, percent"
-    yield sheet_of("table2", title, shown, place=str(own["protocol"].iloc[0]))
 
 
 def _check_one_source(corrupted: pd.DataFrame) -> None:
     places = corrupted.drop_duplicates(["dataset", "source"])
     if len(places) > 1:
-        found = [
+        images = [
             f"{row['source']} on {row['dataset']} ({row['label']})" for _, row in places.iterrows()
         ]
         raise UserError(
-            f"columns ImageNet-C would mix images of {' and '.join(found)}; report them separately"
+            f"columns ImageNet-C would mix images of {' and '.join(images)}; report them separately"
         )
 
 
