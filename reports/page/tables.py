@@ -40,7 +40,7 @@ def page_tables(runs: Runs, table: pd.DataFrame, choices: Choices) -> Tables:
     """
     shown: list[Markup] = []
     left_out: list[str] = []
-    said = notes(runs, table)
+    elsewhere = notes(runs, table)
     for name in (name for name, preset in all_presets().items() if preset.on_page):
         try:
             sheets = preset_tables(name, runs, table, choices)
@@ -49,9 +49,11 @@ def page_tables(runs: Runs, table: pd.DataFrame, choices: Choices) -> Tables:
             continue
         for sheet in sheets:
             if sheet.frame.notna().any(axis=None):
-                shown.append(embed_sheet(mark(sheet, "significant", runs), table, said))
+                shown.append(embed_sheet(mark(sheet, "significant", runs), table, elsewhere))
             else:
-                left_out += [note for note in without_flags(sheet.notes, table) if note not in said]
+                left_out += [
+                    note for note in without_flags(sheet.notes, table) if note not in elsewhere
+                ]
     return Tables(tuple(shown), tuple(left_out))
 
 
@@ -69,23 +71,23 @@ def _with_flags(sheet: Sheet) -> Sheet:
     return replace(sheet.with_columns([FLAGS], values, at=len(sheet.columns)), notes=())
 
 
-def embed_sheet(sheet: Sheet, table: pd.DataFrame, said: Sequence[str] = ()) -> Markup:
+def embed_sheet(sheet: Sheet, table: pd.DataFrame, elsewhere: Sequence[str] = ()) -> Markup:
     """A table as HTML that is already escaped.
 
     Args:
         sheet: the table.
         table: `results`, for intervals.
-        said: notes that the page has elsewhere.
+        elsewhere: notes that the page has in another place.
     """
-    own = [each for each in without_flags(sheet.notes, table) if each not in said]
-    return Markup(as_html(replace(sheet, notes=tuple(own)), hints=_intervals(sheet, table)))
+    below = [note for note in without_flags(sheet.notes, table) if note not in elsewhere]
+    return Markup(as_html(replace(sheet, notes=tuple(below)), hints=_intervals(sheet, table)))
 
 
 def without_flags(sentences: Sequence[str], table: pd.DataFrame) -> list[str]:
     """Sentences without those on flags, which have a section of their own."""
     flags = set(table["flags"].str.split(";").explode())
     explained = {f"{flag}: {explain_flag(flag)}" for flag in flags}
-    return [each for each in sentences if not each.startswith("! ") and each not in explained]
+    return [line for line in sentences if not line.startswith("! ") and line not in explained]
 
 
 def _intervals(sheet: Sheet, table: pd.DataFrame) -> dict[tuple[int, int], str]:
@@ -95,8 +97,8 @@ def _intervals(sheet: Sheet, table: pd.DataFrame) -> dict[tuple[int, int], str]:
     hints = {}
     for (row, column), entry in np.ndenumerate(sheet.entries):
         if entry >= 0 and sheet.columns[column].metric == "top1":
-            found: Any = table.loc[int(entry), ["top1_ci_low", "top1_ci_high"]]
-            low, high = (float(each) for each in found)
+            interval: Any = table.loc[int(entry), ["top1_ci_low", "top1_ci_high"]]
+            low, high = map(float, interval)
             if not np.isnan(low):
                 hints[row, column] = f"{low:.1f}–{high:.1f}"
     return hints
