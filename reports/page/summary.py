@@ -165,9 +165,9 @@ def _headline(rows: pd.DataFrame, protocol: str) -> str:
         return ""
     strongest = curves.groupby("attack", sort=False)["top1"].mean().idxmin()
     space = PROTOCOLS[protocol].threat.space if protocol in PROTOCOLS else "pixel"
-    points = curves[curves["attack"] == strongest].reset_index(drop=True)
-    nearest = points.loc[(points["eps_255"] - HEADLINE[space]).abs().idxmin()]
-    return str(rows["condition"].iloc[int(nearest["entry"])])
+    points = curves[curves["attack"] == strongest]
+    nearest = int((points["eps_255"] - HEADLINE[space]).abs().argmin())
+    return str(rows["condition"].iloc[int(points["entry"].iloc[nearest])])
 
 
 def _accuracy(row: Mapping[str, object]) -> str:

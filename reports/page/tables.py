@@ -92,8 +92,6 @@ def without_flags(sentences: Sequence[str], table: pd.DataFrame) -> list[str]:
 
 def _intervals(sheet: Sheet, table: pd.DataFrame) -> dict[tuple[int, int], str]:
     """95 % intervals of the cells that hold one result's top-1 accuracy."""
-    if sheet.entries is None:
-        return {}
     hints = {}
     for (row, column), entry in np.ndenumerate(sheet.entries):
         if entry >= 0 and sheet.columns[column].metric == "top1":

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from robustbench_twicing.errors import UserError
@@ -87,7 +86,6 @@ def _sheet(rows: pd.DataFrame, number: int) -> Sheet:
         frame,
         (*SHOWN.values(), Column("ratio of medians", digits=3)),
         about,
-        entries=np.full((len(rows), len(SHOWN) + 1), -1, np.int64),
         notes=(
             "GMACs: 10^9 multiply-adds of one image (in papers often called GFLOPs).",
             f"ratio of medians: to that of {index[0]}; the command efficiency prints the median of "

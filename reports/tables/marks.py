@@ -47,17 +47,17 @@ def mark(sheet: Sheet, marking: Marking, runs: Runs | None = None) -> Sheet:
     """
     if marking == "none":
         return sheet
-    found = list(_contests(sheet))
+    contests = list(_contests(sheet))
     if marking == "best":
-        marks = {place: kind for contest in found for place, kind in _by_value(contest)}
+        marks = {place: kind for contest in contests for place, kind in _by_value(contest)}
         note = BEST_NOTE
     else:
         if runs is None:
             raise ValueError("significance needs the records")
-        marks, tests, reasons = _by_test(sheet, found, runs)
+        marks, tests, reasons = _by_test(sheet, contests, runs)
         note = SIGNIFICANT_NOTE.format(tests)
         sheet = replace(sheet, notes=(*sheet.notes, *reasons))
-    if not marks and (marking == "best" or not found):
+    if not marks and (marking == "best" or not contests):
         return sheet
     return replace(sheet, marks={**sheet.marks, **marks}, notes=(*sheet.notes, note))
 
@@ -114,11 +114,11 @@ def _by_test(sheet: Sheet, contests: Sequence[Contest], runs: Runs) -> Tested:
         for leader in range(min(2, len(contest.rows) - 1))
         for row in contest.rows[leader + 1 :]
     ]
-    found = [_p_value(sheet, runs, duel[0], duel[0].rows[duel[1]], duel[2]) for duel in duels]
-    made = [p for p in found if isinstance(p, float)]
+    outcomes = [_p_value(sheet, runs, duel[0], duel[0].rows[duel[1]], duel[2]) for duel in duels]
+    made = [p for p in outcomes if isinstance(p, float)]
     corrected = iter(holm(made))
     beaten: dict[tuple[int, int], list[bool]] = {}
-    for (contest, leader, _), p in zip(duels, found, strict=True):
+    for (contest, leader, _), p in zip(duels, outcomes, strict=True):
         better = isinstance(p, float) and next(corrected) < SIGNIFICANT
         beaten.setdefault((contest.rows[leader], contest.column), []).append(better)
     marks: dict[tuple[int, int], Mark] = {}
@@ -127,7 +127,7 @@ def _by_test(sheet: Sheet, contests: Sequence[Contest], runs: Runs) -> Tested:
         for row, kind in zip(contest.rows, kinds, strict=False):
             if all(beaten[row, contest.column]):
                 marks[row, contest.column] = kind
-    reasons = [reason for reason in found if isinstance(reason, str)]
+    reasons = [reason for reason in outcomes if isinstance(reason, str)]
     return Tested(marks, len(made), list(dict.fromkeys(reasons)))
 
 
@@ -136,7 +136,7 @@ def _p_value(
 ) -> float | str | None:
     """P value; or why two entries are not tested; None without records per image."""
     metric = sheet.columns[contest.column].metric
-    if sheet.entries is None or metric not in METRICS:
+    if metric not in METRICS:
         return None
     entries = [int(sheet.entries[row, contest.column]) for row in (one, other)]
     if min(entries) < 0:
