@@ -151,7 +151,7 @@ def values(read: Read) -> list[float]:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pictures, for tests of what is written; drawing them takes most of a page's time."""
-    monkeypatch.setattr(content, "pictures", lambda *_, **__: iter(()))
+    monkeypatch.setattr(render, "pictures", lambda *_, **__: iter(()))
 
 
 @pytest.mark.usefixtures("undrawn")
