@@ -11,7 +11,7 @@ from ..plots import forest_pictures
 from ..statistics.comparison import Comparison, compare_if_possible
 from ..tables.comparing import comparison_tables
 from .embedding import Embedded, embed_pictures
-from .tables import embed_sheet
+from .tables import embed_table
 
 MOST_VERDICTS = 10
 """Models whose differences are said in words."""
@@ -42,23 +42,23 @@ class Section(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def comparison_section(runs: Runs, table: pd.DataFrame, baseline: str | None) -> Section:
+def comparison_section(runs: Runs, results: pd.DataFrame, baseline: str | None) -> Section:
     """All models against the baseline; nothing for one model.
 
     Args:
         runs: merged runs.
-        table: `results` of them.
+        results: `results` of them.
         baseline: a label; the first unless given.
 
     Raises:
         UserError: an unknown baseline.
     """
-    compared = compare_if_possible(runs, table, baseline=baseline)
+    compared = compare_if_possible(runs, results, baseline=baseline)
     if isinstance(compared, str):
-        several = table["label"].nunique() > 1
+        several = results["label"].nunique() > 1
         return Section(notes=(f"There is no comparison: {compared}.",) if several else ())
     pictures = embed_pictures(forest_pictures(compared.rows, compared.baseline), MOST_FORESTS)
-    tables = tuple(embed_sheet(sheet, table) for sheet in comparison_tables(compared))
+    tables = tuple(embed_table(table, results) for table in comparison_tables(compared))
     is_long = len(compared.rows) > MOST_ROWS
     return Section(compared.baseline, tuple(verdicts(compared)), pictures.shown, tables, is_long)
 

@@ -11,7 +11,7 @@ from ..published import Published, differences, own_interval, published_numbers,
 from ..statistics.comparable import METRICS
 from ..statistics.intervals import Interval
 from .presets.table2 import SCORES
-from .sheet import Column, Sheet
+from .table import Column, Table
 
 COLUMNS = (
     Column("ours"),
@@ -27,27 +27,27 @@ NOTE = (
 )
 
 
-def beside_published(sheet: Sheet, runs: Runs, table: pd.DataFrame) -> Sheet | None:
+def beside_published(table: Table, runs: Runs, results: pd.DataFrame) -> Table | None:
     """Ours and published, one number a row; None where nothing of it is published.
 
     Args:
-        sheet: a table of labels (rows) under conditions.
+        table: a table of labels (rows) under conditions.
         runs: merged runs.
-        table: their `results`.
+        results: their `results`.
     """
-    pairs = list(_pairs(sheet, runs, table))
+    pairs = list(_pairs(table, runs, results))
     if not pairs:
         return None
     names = [
-        (" ".join(sheet.row_names[row]), sheet.columns[column].full_name)
+        (" ".join(table.row_names[row]), table.columns[column].full_name)
         for row, column, *_ in pairs
     ]
-    lines = [_line(sheet, runs, table, *pair) for pair in pairs]
+    lines = [_line(table, runs, results, *pair) for pair in pairs]
     frame = pd.DataFrame(lines, index=pd.MultiIndex.from_tuples(names, names=["model", "number"]))
-    about = sheet.about.iloc[[row for row, *_ in pairs]].set_axis(frame.index)
-    return Sheet(
-        f"{sheet.name}-published",
-        f"{sheet.title}: beside the published numbers",
+    about = table.about.iloc[[row for row, *_ in pairs]].set_axis(frame.index)
+    return Table(
+        f"{table.name}-published",
+        f"{table.title}: beside the published numbers",
         frame,
         COLUMNS,
         about,
@@ -57,42 +57,42 @@ def beside_published(sheet: Sheet, runs: Runs, table: pd.DataFrame) -> Sheet | N
 
 
 def _pairs(
-    sheet: Sheet, runs: Runs, table: pd.DataFrame
+    table: Table, runs: Runs, results: pd.DataFrame
 ) -> Iterator[tuple[int, int, int, Published]]:
     """Row, column and entry of each number of ours that has a published one, and that."""
     published = published_numbers()
     scores = {column: name for name, column in SCORES.items()}
-    for row, names in enumerate(sheet.row_names):
-        results = table[table["label"] == names[0]]
-        if results.empty:
+    for row, names in enumerate(table.row_names):
+        of_label = results[results["label"] == names[0]]
+        if of_label.empty:
             continue
-        model = str(results["model"].iloc[0])
-        corrupted = results.index[results["attack"] == ATTACK]
-        for position, column in enumerate(sheet.columns):
-            entry = int(sheet.entries[row, position])
+        model = str(of_label["model"].iloc[0])
+        corrupted = of_label.index[of_label["attack"] == ATTACK]
+        for position, column in enumerate(table.columns):
+            entry = int(table.entries[row, position])
             metric, condition = column.metric, ""
             if column in scores and len(corrupted):
                 entry, metric, condition = int(corrupted[0]), scores[column], ATTACK
             elif entry >= 0:
                 condition = runs.entries[entry].condition.id
             number = published.get((model, condition, metric))
-            if number is not None and sheet.cell(row, position):
+            if number is not None and table.cell(row, position):
                 yield row, position, entry, number
 
 
 def _line(
-    sheet: Sheet,
+    table: Table,
     runs: Runs,
-    table: pd.DataFrame,
+    results: pd.DataFrame,
     row: int,
     column: int,
     entry: int,
     number: Published,
 ) -> list[float | str | None]:
-    ours: Any = sheet.frame.iat[row, column]
-    n_images, published = int(table["n_images"].iloc[entry]), number.value
+    ours: Any = table.frame.iat[row, column]
+    n_images, published = int(results["n_images"].iloc[entry]), number.value
     interval: Interval | None = None
-    if sheet.columns[column].metric in METRICS:
+    if table.columns[column].metric in METRICS:
         interval = own_interval(ours, n_images)
     reasons = list(differences(runs.entries[entry], number, n_images))
     bounds = [None, None] if interval is None else [bound - published for bound in interval]

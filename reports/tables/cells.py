@@ -14,7 +14,7 @@ from ..merging.identity import entry_identity
 from ..merging.runs import Entry, Runs
 from ..metrics.notes import notes
 from ..text.file_names import file_name
-from .sheet import ABOUT, Column, Sheet
+from .table import ABOUT, Column, Table
 
 
 class CellSpec(NamedTuple):
@@ -29,7 +29,7 @@ def blocks(table: pd.DataFrame, by: Sequence[str]) -> list[pd.DataFrame]:
     return [rows for _, rows in table.groupby(list(by), sort=False, observed=True)]
 
 
-def fill(name: str, title: str, runs: Runs, rows: pd.DataFrame, specs: Sequence[CellSpec]) -> Sheet:
+def fill(name: str, title: str, runs: Runs, rows: pd.DataFrame, specs: Sequence[CellSpec]) -> Table:
     """A table of labels under conditions; missing and unscored cells are noted first.
 
     Args:
@@ -57,7 +57,7 @@ def fill(name: str, title: str, runs: Runs, rows: pd.DataFrame, specs: Sequence[
     used = rows_of(rows, positions)
     described = about(used, list(groups))
     places = [next(filter(None, described[part]), "") for part in ABOUT[:2]]
-    return Sheet(
+    return Table(
         file_name(name, *places),
         title,
         pd.DataFrame(values, index=pd.Index(list(groups), name="model")),

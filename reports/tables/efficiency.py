@@ -9,7 +9,7 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.regular import check_regular
 
 from ..published import Published, published_numbers
-from .sheet import ABOUT, Column, Sheet
+from .table import ABOUT, Column, Table
 
 FILE = "efficiency.csv"
 SHOWN = {
@@ -29,7 +29,7 @@ TOGETHER = ["device", "threads", "batch_size"]
 """Times are compared where these are equal."""
 
 
-def efficiency_tables(paths: Sequence[Path]) -> list[Sheet]:
+def efficiency_tables(paths: Sequence[Path]) -> list[Table]:
     """One table for each device, number of threads and batch size.
 
     Args:
@@ -46,7 +46,7 @@ def efficiency_tables(paths: Sequence[Path]) -> list[Sheet]:
             f"{given}: {twice['label'].iloc[0]} is measured twice alike; give one of the files"
         )
     groups = [rows for _, rows in table.groupby(TOGETHER, sort=False)]
-    return [_sheet(rows, number) for number, rows in enumerate(groups, start=1)]
+    return [_table(rows, number) for number, rows in enumerate(groups, start=1)]
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -72,7 +72,7 @@ def _read(path: Path) -> pd.DataFrame:
     return table
 
 
-def _sheet(rows: pd.DataFrame, number: int) -> Sheet:
+def _table(rows: pd.DataFrame, number: int) -> Table:
     index = pd.Index(rows["label"], name="model")
     place = f"{rows['device'].iloc[0]}, {rows['threads'].iloc[0]} threads"
     about = pd.DataFrame("", index=index, columns=list(ABOUT))
@@ -80,7 +80,7 @@ def _sheet(rows: pd.DataFrame, number: int) -> Sheet:
     frame = rows.set_axis(index)[list(SHOWN)].assign(
         ratio=(rows["ms_per_image_median"] / first).to_numpy()
     )
-    return Sheet(
+    return Table(
         "efficiency" if number == 1 else f"efficiency-{number}",
         f"Forward passes on {place}, batches of {rows['batch_size'].iloc[0]}",
         frame,
@@ -99,13 +99,13 @@ PRINTED_DIGITS = {"gmacs": 2, "params_million": 1}
 """With how many digits the paper prints what can be compared at all."""
 
 
-def efficiency_beside_published(sheet: Sheet) -> Sheet | None:
+def efficiency_beside_published(table: Table) -> Table | None:
     """Counts of multiply-adds and parameters beside the published ones; times are another device's.
 
     Models are known by their names, which are the default labels.
     """
     published, rows = published_numbers(), []
-    for (label,), values in zip(sheet.row_names, sheet.frame.to_numpy(float), strict=True):
+    for (label,), values in zip(table.row_names, table.frame.to_numpy(float), strict=True):
         for metric in PUBLISHED:
             number = published.get((label, "forward", metric))
             if number is not None:
@@ -117,9 +117,9 @@ def efficiency_beside_published(sheet: Sheet) -> Sheet | None:
     index = pd.MultiIndex.from_tuples([row[:2] for row in rows], names=["model", "number"])
     frame = pd.DataFrame([row[2:] for row in rows], index=index)
     frame.insert(2, "difference", frame[0] - frame[1])
-    return Sheet(
-        f"{sheet.name}-published",
-        f"{sheet.title}: beside the published numbers",
+    return Table(
+        f"{table.name}-published",
+        f"{table.title}: beside the published numbers",
         frame,
         (
             *(Column(name, digits=3) for name in ("ours", "published", "difference")),

@@ -11,7 +11,7 @@ import pandas as pd
 from ..merging.runs import Runs
 from ..statistics.comparable import METRICS, Unlike, match
 from ..statistics.paired import SIGNIFICANT, count_pair, holm, mcnemar
-from .sheet import Mark, Sheet
+from .table import Mark, Table
 
 Marking = Literal["best", "significant", "none"]
 MARKINGS: tuple[Marking, ...] = ("best", "significant", "none")
@@ -37,40 +37,40 @@ class Contest(NamedTuple):
     values: list[float]
 
 
-def mark(sheet: Sheet, marking: Marking, runs: Runs | None = None) -> Sheet:
+def mark(table: Table, marking: Marking, runs: Runs | None = None) -> Table:
     """Mark the best numbers.
 
     Args:
-        sheet: whose ``marks`` and ``notes`` are added to.
+        table: whose ``marks`` and ``notes`` are added to.
         marking: ``best``, by value alone; ``significant``, where tests say so; ``none``.
         runs: needed for ``significant``.
     """
     if marking == "none":
-        return sheet
-    contests = list(_contests(sheet))
+        return table
+    contests = list(_contests(table))
     if marking == "best":
         marks = {place: kind for contest in contests for place, kind in _by_value(contest)}
         note = BEST_NOTE
     else:
         if runs is None:
             raise ValueError("significance needs the records")
-        marks, tests, reasons = _by_test(sheet, contests, runs)
+        marks, tests, reasons = _by_test(table, contests, runs)
         note = SIGNIFICANT_NOTE.format(tests)
-        sheet = replace(sheet, notes=(*sheet.notes, *reasons))
+        table = replace(table, notes=(*table.notes, *reasons))
     if not marks and (marking == "best" or not contests):
-        return sheet
-    return replace(sheet, marks={**sheet.marks, **marks}, notes=(*sheet.notes, note))
+        return table
+    return replace(table, marks={**table.marks, **marks}, notes=(*table.notes, note))
 
 
-def _contests(sheet: Sheet) -> Iterator[Contest]:
+def _contests(table: Table) -> Iterator[Contest]:
     """Groups with at least two numbers."""
     members: dict[str, list[int]] = {}
-    for row, group in enumerate(sheet.group_of):
+    for row, group in enumerate(table.group_of):
         members.setdefault(group, []).append(row)
-    for position, column in enumerate(sheet.columns):
+    for position, column in enumerate(table.columns):
         if not column.best:
             continue
-        values = pd.to_numeric(sheet.frame.iloc[:, position]).to_numpy(float)
+        values = pd.to_numeric(table.frame.iloc[:, position]).to_numpy(float)
         for rows in members.values():
             scored = [row for row in rows if not np.isnan(values[row])]
             sign = -1 if column.best == "highest" else 1
@@ -106,7 +106,7 @@ class Tested(NamedTuple):
     reasons: list[str]
 
 
-def _by_test(sheet: Sheet, contests: Sequence[Contest], runs: Runs) -> Tested:
+def _by_test(table: Table, contests: Sequence[Contest], runs: Runs) -> Tested:
     """The best and the second of each contest against each that is behind."""
     duels = [
         (contest, leader, row)
@@ -114,7 +114,7 @@ def _by_test(sheet: Sheet, contests: Sequence[Contest], runs: Runs) -> Tested:
         for leader in range(min(2, len(contest.rows) - 1))
         for row in contest.rows[leader + 1 :]
     ]
-    outcomes = [_p_value(sheet, runs, duel[0], duel[0].rows[duel[1]], duel[2]) for duel in duels]
+    outcomes = [_p_value(table, runs, duel[0], duel[0].rows[duel[1]], duel[2]) for duel in duels]
     made = [p for p in outcomes if isinstance(p, float)]
     corrected = iter(holm(made))
     beaten: dict[tuple[int, int], list[bool]] = {}
@@ -132,13 +132,13 @@ def _by_test(sheet: Sheet, contests: Sequence[Contest], runs: Runs) -> Tested:
 
 
 def _p_value(
-    sheet: Sheet, runs: Runs, contest: Contest, one: int, other: int
+    table: Table, runs: Runs, contest: Contest, one: int, other: int
 ) -> float | str | None:
     """P value; or why two entries are not tested; None without records per image."""
-    metric = sheet.columns[contest.column].metric
+    metric = table.columns[contest.column].metric
     if metric not in METRICS:
         return None
-    entries = [int(sheet.entries[row, contest.column]) for row in (one, other)]
+    entries = [int(table.entries[row, contest.column]) for row in (one, other)]
     if min(entries) < 0:
         return None
     try:

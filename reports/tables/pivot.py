@@ -15,7 +15,7 @@ from ..metrics.notes import notes
 from ..metrics.results import COLUMNS
 from ..text.file_names import file_name
 from .cells import about, blocks, check_alike, unscored
-from .sheet import Best, Column, Sheet
+from .table import Best, Column, Table
 
 PERCENT = ("top1", "top5", "top1_ci_low", "top1_ci_high", "robust_top1")
 MEASURED = {"linf_255_max": 3, "seconds": 1, "eps_255": 3, "eps_pixel_255_max": 3}
@@ -30,7 +30,7 @@ def pivot_tables(
     rows: Sequence[str],
     columns: Sequence[str],
     values: Sequence[str],
-) -> list[Sheet]:
+) -> list[Table]:
     """Tables with one number a cell; never a mean of several.
 
     Args:
@@ -76,7 +76,7 @@ def _pivot(
     rows: Sequence[str],
     columns: Sequence[str],
     values: Sequence[str],
-) -> Sheet:
+) -> Table:
     _check_one_each(part, rows, columns)
     if "dataset" not in rows:
         for same in blocks(part, ["protocol", "condition", "dataset"]):
@@ -94,7 +94,7 @@ def _pivot(
     entries = cells.reindex(index=index)[[("entry", *key) for key in keys for _ in values]]
     single = len(values) == 1
     place = [str(part[name].iloc[0]) for name in SPLIT if name not in (*rows, *columns)]
-    return Sheet(
+    return Table(
         file_name("table", *values, *place),
         f"{', '.join(values)} by {', '.join(rows)} and {', '.join(columns)}",
         frame,

@@ -15,7 +15,7 @@ from reports.tables.marks import MARKINGS, mark
 from reports.tables.pivot import pivot_tables
 from reports.tables.presets import Choices, all_presets, preset_tables
 from reports.tables.presets.table1 import PAPER_BUDGETS
-from reports.tables.sheet import Sheet
+from reports.tables.table import Table
 
 from ..conditions.budgets import parse_budget
 from ..errors import UserError
@@ -99,14 +99,14 @@ def parse_budgets_of(texts: Sequence[str]) -> dict[str, Fraction]:
     return budgets
 
 
-def make_sheets(
-    runs: Runs, table: pd.DataFrame, options: TableOptions, *, normaliser: Baseline | None
-) -> list[Sheet]:
+def make_tables(
+    runs: Runs, results: pd.DataFrame, options: TableOptions, *, normaliser: Baseline | None
+) -> list[Table]:
     """The tables that are asked for, marked, with the published numbers where they are wanted.
 
     Args:
         runs: merged runs.
-        table: `results` of them.
+        results: `results` of them.
         options: what is asked for.
         normaliser: of mCE; None for AlexNet.
 
@@ -119,33 +119,33 @@ def make_sheets(
             name: [part.strip() for part in text.split(",") if part.strip()]
             for name, text in names.items()
         }
-        sheets = pivot_tables(runs, table, **lists)
+        tables = pivot_tables(runs, results, **lists)
     else:
         choices = Choices(parse_budgets_of(options.eps), normaliser)
-        sheets = preset_tables(options.preset or "results", runs, table, choices)
-    if not sheets:
+        tables = preset_tables(options.preset or "results", runs, results, choices)
+    if not tables:
         raise UserError(
             f"these runs have nothing for --preset {options.preset}; their conditions are "
-            f"{', '.join(dict.fromkeys(table['condition']))}"
+            f"{', '.join(dict.fromkeys(results['condition']))}"
         )
     marking = next(marking for marking in MARKINGS if marking == options.mark)
     made = []
-    for sheet in sheets:
-        made.append(mark(sheet, marking, runs))
-        beside = beside_published(sheet, runs, table) if options.published else None
+    for table in tables:
+        made.append(mark(table, marking, runs))
+        beside = beside_published(table, runs, results) if options.published else None
         made += [] if beside is None else [beside]
     return made
 
 
-def make_efficiency_sheets(paths: Sequence[Path], options: TableOptions) -> list[Sheet]:
+def make_efficiency_tables(paths: Sequence[Path], options: TableOptions) -> list[Table]:
     """The tables of the command efficiency.
 
     Raises:
         UserError: no such file, or not of that command.
     """
     made = []
-    for sheet in efficiency_tables(paths):
-        made.append(mark(sheet, "none" if options.mark == "none" else "best"))
-        beside = efficiency_beside_published(sheet) if options.published else None
+    for table in efficiency_tables(paths):
+        made.append(mark(table, "none" if options.mark == "none" else "best"))
+        beside = efficiency_beside_published(table) if options.published else None
         made += [] if beside is None else [beside]
     return made

@@ -13,7 +13,7 @@ from reports import COLUMNS, Runs, merge, results
 from reports.page import write_page
 from reports.tables.cells import CellSpec, fill
 from reports.tables.presets import PRESETS, Choices, preset, preset_names
-from reports.tables.sheet import Column, Sheet
+from reports.tables.table import Column, Table
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.reports.made import write_run
@@ -24,7 +24,7 @@ OUTCOMES = {"clean": [0, 0, 9, 9], "fgsm@4/255": [0, 9, 9, 9]}
 @pytest.fixture(autouse=True)
 def made_up() -> Iterator[None]:
     @preset("losses", on_page=True)
-    def losses(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
+    def losses(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
         del choices
         robust = Column("robust", best="highest", metric="robust_top1")
         specs = [CellSpec(robust, "fgsm@4/255")]

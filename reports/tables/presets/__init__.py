@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ...imagenet_c.corruption_error import Baseline
     from ...merging.runs import Runs
-    from ..sheet import Sheet
+    from ..table import Table
 
 
 class Choices(NamedTuple):
@@ -32,7 +32,7 @@ class Choices(NamedTuple):
     baseline: "Baseline | None" = None
 
 
-MakeTables = Callable[["Runs", "pd.DataFrame", Choices], "Iterator[Sheet]"]
+MakeTables = Callable[["Runs", "pd.DataFrame", Choices], "Iterator[Table]"]
 
 
 class Preset(NamedTuple):
@@ -84,14 +84,14 @@ def all_presets() -> dict[str, Preset]:
 
 
 def preset_tables(
-    name: str, runs: "Runs", table: "pd.DataFrame", choices: Choices | None = None
-) -> "list[Sheet]":
+    name: str, runs: "Runs", results: "pd.DataFrame", choices: Choices | None = None
+) -> "list[Table]":
     """The tables of a preset, one or several for each group of rows; none that are empty.
 
     Args:
         name: of `all_presets`.
         runs: merged runs.
-        table: their `results`.
+        results: their `results`.
         choices: see `Choices`.
 
     Raises:
@@ -100,10 +100,10 @@ def preset_tables(
     presets = all_presets()
     if name not in presets:
         raise UserError(f"--preset {name!r} is unknown; known: {', '.join(presets)}")
-    groups = table.groupby(list(presets[name].by), sort=False, observed=True)
-    sheets = [
-        sheet
+    groups = results.groupby(list(presets[name].by), sort=False, observed=True)
+    tables = [
+        table
         for _, rows in groups
-        for sheet in presets[name].make(runs, rows, choices or Choices())
+        for table in presets[name].make(runs, rows, choices or Choices())
     ]
-    return [sheet for sheet in sheets if len(sheet.frame) and any(sheet.about["dataset"])]
+    return [table for table in tables if len(table.frame) and any(table.about["dataset"])]

@@ -9,7 +9,7 @@ from robustbench_twicing.models.placement import split_placement
 
 from ...merging.runs import Entry, Runs
 from ..cells import fill
-from ..sheet import Column, Sheet
+from ..table import Column, Table
 from . import Choices, preset
 from .table1 import attack_columns
 
@@ -17,7 +17,7 @@ NO_LAYER, ALL_LAYERS = "none", "all"
 
 
 @preset("layers", has_budgets=True)
-def layers(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
+def layers(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
     """As `table1`, for plain models and the placements of twicing layers; none without these."""
     first = rows.drop_duplicates("label")
     placed = {
@@ -30,9 +30,9 @@ def layers(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
     order = compared["label"].map(lambda label: -_count(placed[label] or ""))
     compared = compared.iloc[np.argsort(order.to_numpy(), kind="stable")]
     title = "Accuracy by placement of twicing layers, percent"
-    sheet = fill("layers", title, runs, compared, attack_columns(choices.budgets))
-    names = sheet.frame.index.to_series().map(placed).to_frame()
-    yield sheet.with_columns([Column("layers", "Twicing", None)], names, at=0)
+    table = fill("layers", title, runs, compared, attack_columns(choices.budgets))
+    names = table.frame.index.to_series().map(placed).to_frame()
+    yield table.with_columns([Column("layers", "Twicing", None)], names, at=0)
 
 
 def placement(entry: Entry) -> str | None:

@@ -9,7 +9,7 @@ from ...merging.runs import Runs
 from ...metrics.notes import notes
 from ...text.file_names import file_name
 from ..cells import about, unscored
-from ..sheet import Column, Sheet
+from ..table import Column, Table
 from . import Choices, preset
 
 SHOWN = {
@@ -26,14 +26,14 @@ KEYS = ("label", "condition")
 
 
 @preset("results")
-def all_results(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
+def all_results(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
     """One table: labels and conditions down, their numbers across."""
     del choices
     shown = {name: column for name, column in SHOWN.items() if name != "status"}
     shown = shown if (rows["status"] == "ok").all() else SHOWN
     frame = rows.set_index(list(KEYS))[list(shown)]
     place = rows.iloc[0]
-    yield Sheet(
+    yield Table(
         file_name("results", place["dataset"], place["protocol"]),
         "Accuracy, percent, with 95 % Wilson interval (from, to) of top-1",
         frame.rename_axis(["model", "condition"]),

@@ -11,12 +11,12 @@ from ...merging.runs import Runs
 from ...metrics.flags import constants_in
 from ...metrics.sweeps import area_under_curve, budget_curves
 from ..cells import CellSpec, fill
-from ..sheet import Column, Sheet
+from ..table import Column, Table
 from . import Choices, preset
 
 
 @preset("sweeps", on_page=True)
-def sweeps(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
+def sweeps(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
     """Top-1 over the budgets of each attack, and the area under that curve."""
     del choices
     curves = budget_curves(rows)
@@ -24,7 +24,7 @@ def sweeps(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
         yield _sweep(runs, rows, curves[curves["attack"] == attack], str(attack))
 
 
-def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str) -> Sheet:
+def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str) -> Table:
     points = curve.drop_duplicates("eps_255").sort_values("eps_255")
     conditions = rows["condition"].iloc[points["entry"]]
     budgets = [float(eps) for eps in points["eps_255"]]
@@ -34,13 +34,13 @@ def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str) -> 
         for name, condition in zip(names, conditions, strict=True)
     ]
     compared = rows[rows["label"].isin(list(curve["label"]))]
-    sheet = fill(
+    table = fill(
         f"sweep-{attack}", f"Top-1 accuracy under {attack}, percent", runs, compared, specs
     )
     mixed = _mixed(rows[rows["attack"] == attack])
     areas = [
         float("nan") if label in mixed else area_under_curve(budgets, list(values))
-        for label, values in zip(sheet.frame.index, sheet.frame.to_numpy(), strict=True)
+        for label, values in zip(table.frame.index, table.frame.to_numpy(), strict=True)
     ]
     area = Column(f"area {budgets[0]:g}-{budgets[-1]:g}", best="highest")
     explained = (
@@ -48,9 +48,9 @@ def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str) -> 
         "between the budgets shown; none where a budget is missing.",
         *(f"No area of {label}: its budgets are of {how}." for label, how in mixed.items()),
     )
-    values = pd.DataFrame(areas, sheet.frame.index)
-    extended = sheet.with_columns([area], values, at=len(specs))
-    return replace(extended, notes=(*explained, *sheet.notes))
+    values = pd.DataFrame(areas, table.frame.index)
+    extended = table.with_columns([area], values, at=len(specs))
+    return replace(extended, notes=(*explained, *table.notes))
 
 
 def _mixed(rows: pd.DataFrame) -> dict[str, str]:

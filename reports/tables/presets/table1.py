@@ -9,7 +9,7 @@ from robustbench_twicing.conditions.condition import CLEAN, condition_id
 
 from ...merging.runs import Runs
 from ..cells import CellSpec, fill
-from ..sheet import Column, Sheet
+from ..table import Column, Table
 from . import Choices, preset
 
 TITLES = {"pgd": "PGD", "fgsm": "FGSM", "spsa": "SPSA"}
@@ -18,7 +18,7 @@ PAPER_BUDGETS = {"pgd": Fraction(4, 255), "fgsm": Fraction(4, 255), "spsa": Frac
 
 
 @preset("table1", has_budgets=True)
-def table1(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
+def table1(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
     """Clean, PGD, FGSM and SPSA; top-1 and top-5."""
     title = "Accuracy on clean and attacked images, percent"
     yield fill("table1", title, runs, rows, attack_columns(choices.budgets))

@@ -13,7 +13,7 @@ from ...merging.runs import Runs
 from ...metrics.notes import notes, some
 from ...text.file_names import file_name
 from ..cells import CellSpec, about, fill, rows_of
-from ..sheet import Column, Sheet
+from ..table import Column, Table
 from . import Choices, preset
 
 OTHER_SETS = {"imagenet-r": "ImageNet-R", "imagenet-a": "ImageNet-A"}
@@ -25,7 +25,7 @@ SCORES = {
 
 
 @preset("table2", by=("protocol",), on_page=True)
-def table2(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
+def table2(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
     """One table of the models that were shown any of these images; none where there is none.
 
     Raises:
@@ -41,17 +41,17 @@ def table2(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Sheet]:
         for condition, title in OTHER_SETS.items()
     ]
     title = "Top-1 accuracy and corruption errors, percent"
-    sheet = fill("table2", title, runs, shown, specs)
+    table = fill("table2", title, runs, shown, specs)
     scores = corruption_scores(rows, baseline=choices.baseline)
     scores = scores[scores["number"].isin(list(SCORES))]
     errors = scores.set_index(["label", "number"])["percent"].unstack("number")
-    errors = errors.reindex(index=sheet.frame.index, columns=list(SCORES))
-    used = shown.loc[[*rows_of(shown, sheet.entries).index, *corrupted.index]]
+    errors = errors.reindex(index=table.frame.index, columns=list(SCORES))
+    used = shown.loc[[*rows_of(shown, table.entries).index, *corrupted.index]]
     yield replace(
-        sheet.with_columns(list(SCORES.values()), errors, at=len(specs)),
+        table.with_columns(list(SCORES.values()), errors, at=len(specs)),
         name=file_name("table2", str(shown["protocol"].iloc[0])),
-        about=about(used, list(sheet.frame.index)),
-        notes=tuple(dict.fromkeys([*sheet.notes, *_about_scores(scores), *notes(runs, used)])),
+        about=about(used, list(table.frame.index)),
+        notes=tuple(dict.fromkeys([*table.notes, *_about_scores(scores), *notes(runs, used)])),
     )
 
 

@@ -10,7 +10,7 @@ from reports import Runs, merge, results
 from reports.imagenet_c.corruption_error import EXTRA, MAIN, SEVERITIES, Baseline
 from reports.tables.presets import Choices, preset_names, preset_tables
 from reports.tables.presets.table1 import PAPER_BUDGETS
-from reports.tables.sheet import Sheet
+from reports.tables.table import Table
 from robustbench_twicing.errors import UserError
 from tests.reports.made import Outcomes, write_run
 
@@ -26,16 +26,16 @@ ATTACKED: Outcomes = {
 }
 
 
-def tables(name: str, *folders: Any, **choices: Any) -> list[Sheet]:
+def tables(name: str, *folders: Any, **choices: Any) -> list[Table]:
     runs = merge(folders)
     return preset_tables(name, runs, results(runs), Choices(**choices))
 
 
-def values(sheet: Sheet, row: int = 0) -> list[str]:
+def values(sheet: Table, row: int = 0) -> list[str]:
     return [sheet.cell(row, column) for column in range(len(sheet.columns))]
 
 
-def heads(sheet: Sheet) -> list[str]:
+def heads(sheet: Table) -> list[str]:
     return [column.full_name for column in sheet.columns]
 
 

@@ -41,7 +41,7 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Table:
     """A table before it has a format.
 
     Attributes:
