@@ -57,10 +57,10 @@ def comparison_section(runs: Runs, results: pd.DataFrame, baseline: str | None) 
     if isinstance(compared, str):
         several = results["label"].nunique() > 1
         return Section(notes=(f"There is no comparison: {compared}.",) if several else ())
-    pictures = embed_pictures(forest_pictures(compared.rows, compared.baseline), MOST_FORESTS)
+    pictures, _ = embed_pictures(forest_pictures(compared.rows, compared.baseline), MOST_FORESTS)
     tables = tuple(embed_table(table, results) for table in comparison_tables(compared))
     is_long = len(compared.rows) > MOST_ROWS
-    return Section(compared.baseline, tuple(verdicts(compared)), pictures.shown, tables, is_long)
+    return Section(compared.baseline, tuple(verdicts(compared)), pictures, tables, is_long)
 
 
 def verdicts(compared: Comparison) -> Iterator[str]:

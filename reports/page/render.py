@@ -100,8 +100,8 @@ def _make_page(
 ) -> Page:
     sessions = sessions_of(runs)
     compared = comparison_section(runs, table, baseline)
-    tables = page_tables(runs, table, Choices(baseline=normaliser))
-    drawn = embed_pictures(
+    tables, left_out = page_tables(runs, table, Choices(baseline=normaliser))
+    drawn, has_more = embed_pictures(
         pictures(table, baseline=normaliser, attacks=runs.attacks), MOST_PICTURES
     )
     return Page(
@@ -109,13 +109,13 @@ def _make_page(
         run=tuple(what_was_run(table, runs.attacks)) or ("Nothing.",),
         headlines=(*headlines(table), *compared.verdicts) or ("No number.",),
         doubts=tuple(distrust_first(table, sessions, runs.attacks)),
-        tables=tables.shown,
-        pictures=drawn.shown,
-        more_pictures=drawn.more,
+        tables=tuple(tables),
+        pictures=drawn,
+        more_pictures=has_more,
         comparison=compared,
         examples=find_examples(runs, table),
         flags=tuple(flags_by_kind(table)),
-        notes=(*tables.notes, *compared.notes, *without_flags(notes(runs, table), table)),
+        notes=(*left_out, *compared.notes, *without_flags(notes(runs, table), table)),
         results=all_results(runs, table),
         provenance=tuple(provenance(runs, sessions)),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,14 +21,9 @@ from ..tables.table import Column, Table
 FLAGS = Column("flags", digits=None)
 
 
-class Tables(NamedTuple):
-    """Tables as HTML, and why some are left out."""
-
-    shown: tuple[Markup, ...]
-    notes: tuple[str, ...]
-
-
-def page_tables(runs: Runs, results: pd.DataFrame, choices: Choices) -> Tables:
+def page_tables(
+    runs: Runs, results: pd.DataFrame, choices: Choices
+) -> tuple[list[Markup], list[str]]:
     """The presets that are for the page, with significance marked and intervals below accuracies.
 
     What has no numbers is left out.
@@ -37,6 +32,9 @@ def page_tables(runs: Runs, results: pd.DataFrame, choices: Choices) -> Tables:
         runs: merged runs.
         results: `results` of them.
         choices: of the presets.
+
+    Returns:
+        Tables as HTML, and why some are left out.
     """
     shown: list[Markup] = []
     left_out: list[str] = []
@@ -54,7 +52,7 @@ def page_tables(runs: Runs, results: pd.DataFrame, choices: Choices) -> Tables:
                 left_out += [
                     note for note in without_flags(table.notes, results) if note not in elsewhere
                 ]
-    return Tables(tuple(shown), tuple(left_out))
+    return shown, left_out
 
 
 def all_results(runs: Runs, results: pd.DataFrame) -> tuple[Markup, ...]:

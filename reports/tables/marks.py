@@ -92,22 +92,14 @@ def _by_value(contest: Contest) -> Iterator[tuple[tuple[int, int], Mark]]:
             yield (row, contest.column), "second"
 
 
-class Tested(NamedTuple):
-    """What tests say.
+def _by_test(
+    table: Table, contests: Sequence[Contest], runs: Runs
+) -> tuple[dict[tuple[int, int], Mark], int, list[str]]:
+    """The best and the second of each contest against each that is behind.
 
-    Attributes:
-        marks: by row and column.
-        tests: how many were made.
-        reasons: why some were not, in sentences.
+    Returns:
+        Marks by row and column, how many tests were made, and why some were not.
     """
-
-    marks: dict[tuple[int, int], Mark]
-    tests: int
-    reasons: list[str]
-
-
-def _by_test(table: Table, contests: Sequence[Contest], runs: Runs) -> Tested:
-    """The best and the second of each contest against each that is behind."""
     duels = [
         (contest, leader, row)
         for contest in contests
@@ -128,7 +120,7 @@ def _by_test(table: Table, contests: Sequence[Contest], runs: Runs) -> Tested:
             if all(beaten[row, contest.column]):
                 marks[row, contest.column] = kind
     reasons = [reason for reason in outcomes if isinstance(reason, str)]
-    return Tested(marks, len(made), list(dict.fromkeys(reasons)))
+    return marks, len(made), list(dict.fromkeys(reasons))
 
 
 def _p_value(
