@@ -28,6 +28,7 @@ CHANGED = (
     *("baseline_prediction", "prediction", "change"),
 )
 ALL_IMAGES = "all"
+INTERSECT = "; --intersect compares the images that both have"
 Place = tuple[str, str, str]
 """Data set (as the run calls it), protocol and condition."""
 
@@ -158,9 +159,7 @@ class _Comparing:
             status = self.statuses[position]
             if status == "error" or (status == "incomplete" and not self.intersect):
                 what = "failed" if status == "error" else "is incomplete"
-                hint = (
-                    "" if status == "error" else "; --intersect compares the images that both have"
-                )
+                hint = "" if status == "error" else INTERSECT
                 self.notes.append(f"{name}: {place[-1]} {what} and is not compared{hint}")
                 return False
         return True
@@ -232,8 +231,7 @@ def _absent(
 
 
 def _hint(reason: str) -> str:
-    on_images = "data sets differ" in reason or "could not be read" in reason
-    return "; --intersect compares the images that both have" if on_images else ""
+    return INTERSECT if "data sets differ" in reason or "not be read" in reason else ""
 
 
 def _changed(matched: Matched, about: dict[str, str]) -> pd.DataFrame:
