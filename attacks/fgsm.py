@@ -48,7 +48,7 @@ def fgsm_sweep(
     passes=lambda settings: (0, 1),
     white_box=True,
     draws=False,
-    about=About("FGSM", one_step=True, paper_budget="4/255"),
+    about=About("FGSM", one_step=True),
 )
 def fgsm(
     model: nn.Module,

@@ -36,7 +36,7 @@ def _passes(settings: Settings) -> tuple[int, int]:
         else ""
     ),
     shorts={"restarts": "restarts"},
-    about=About("PGD-{steps}", iterated=True, paper_budget="4/255"),
+    about=About("PGD-{steps}", iterated=True),
 )
 def pgd(
     model: nn.Module,

@@ -37,7 +37,7 @@ _declared = partial(
     "spsa",
     passes=lambda settings: (2 * settings["samples"] * settings["steps"], 0),
     shorts={"steps": "spsa_steps", "samples": "spsa_samples"},
-    about=About("SPSA", gradient_free=True, paper_budget="1/255"),
+    about=About("SPSA", gradient_free=True),
 )
 def spsa(
     model: nn.Module,

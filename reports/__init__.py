@@ -1,13 +1,20 @@
-"""Reports: from the records of runs to tables that a reader can check."""
+"""Reports: from the records of runs to tables that a reader can check.
+
+The names below are loaded on first use, so that names of presets need no pandas.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from robustbench_twicing.errors import MovedModules
 
-from .console import print_results
-from .imagenet_c.corruption_scores import corruption_scores, save_corruption_scores
-from .imagenet_c.normaliser import read_normaliser
-from .merging.merge import merge
-from .merging.runs import Entry, Runs
-from .metrics.results import COLUMNS, results, save_results, write_results
+if TYPE_CHECKING:
+    from .console import print_results
+    from .imagenet_c.corruption_scores import corruption_scores, save_corruption_scores
+    from .imagenet_c.normaliser import read_normaliser
+    from .merging.merge import merge
+    from .merging.runs import Entry, Runs
+    from .metrics.results import COLUMNS, results, save_results, write_results
 
 __all__ = [
     "COLUMNS",
@@ -23,6 +30,17 @@ __all__ = [
     "write_results",
 ]
 
+_HOMES = {
+    "Entry": ".merging.runs",
+    "Runs": ".merging.runs",
+    "corruption_scores": ".imagenet_c.corruption_scores",
+    "merge": ".merging.merge",
+    "print_results": ".console",
+    "read_normaliser": ".imagenet_c.normaliser",
+    "save_corruption_scores": ".imagenet_c.corruption_scores",
+}
+"""Of the names above; those that are not here are of `metrics.results`."""
+
 _MOVED = {
     "comparison": "statistics.comparison",
     "corruption_error": "imagenet_c.corruption_error",
@@ -37,6 +55,8 @@ _MOVED = {
 _moved = MovedModules(__name__, _MOVED)
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(import_module(_HOMES.get(name, ".metrics.results"), __name__), name)
     _moved.check(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

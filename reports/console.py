@@ -1,19 +1,30 @@
 """The table a person reads on the terminal."""
 
+import math
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 from rich.console import Console
 
-from .corruption_console import print_corruptions
-from .imagenet_c.corruption_error import Baseline
-from .imagenet_c.corruption_rows import CORRUPTED
-from .imagenet_c.corruption_scores import corruption_scores
+from robustbench_twicing.data.imagenet_c import EXTRA, SEVERITIES
+
+from .imagenet_c.corruption_error import KIND, Baseline
+from .imagenet_c.corruption_rows import CORRUPTED, corruption_rows
+from .imagenet_c.corruption_scores import (
+    GROUP,
+    INCOMPLETE,
+    corruption_scores,
+    kind_of,
+    shortened,
+)
 from .merging.runs import Runs
 from .metrics.notes import common_flags, flags_of, notes
 from .tables.formats.as_console import print_notes, print_slots, print_title
 from .tables.formats.layout import Slot
 
+MARKS = {"error": "error", INCOMPLETE: "part"}
+"""What stands in place of a corruption's error where it has none."""
 SCORED = ("top-1 %", "95 % range", "top-5 %", "robust %", "change/255")
 
 
@@ -78,8 +89,8 @@ def _print_side_by_side(title: str, rows: pd.DataFrame, console: Console) -> Non
     """One row per condition id, one column per protocol; the pixels a budget allows beside it."""
     conditions = list(dict.fromkeys(rows["condition"]))
     columns = []
-    for protocol, own in rows.groupby("protocol", sort=False):
-        by_id = own.drop_duplicates("condition").set_index("condition").reindex(conditions)
+    for protocol, results in rows.groupby("protocol", sort=False):
+        by_id = results.drop_duplicates("condition").set_index("condition").reindex(conditions)
         scored = by_id["top1"].where(by_id["status"] == "ok").astype(float)
         allowed = by_id["eps_pixel_255_max"].astype(float)
         columns += [
@@ -88,3 +99,65 @@ def _print_side_by_side(title: str, rows: pd.DataFrame, console: Console) -> Non
         ]
     print_title(title, console, style="italic")
     print_slots([Slot("condition", conditions, is_name=True)], columns, console)
+
+
+def print_corruptions(results: pd.DataFrame, scores: pd.DataFrame, console: Console) -> None:
+    """Print a table and a few lines for every label, data set, protocol and source.
+
+    Args:
+        results: columns of results.csv.
+        scores: `corruption_scores` of them.
+        console: where to.
+    """
+    rows = corruption_rows(results)
+    numbers = dict(list(scores.groupby(GROUP, sort=False)))
+    for key, group in rows.groupby(GROUP, sort=False):
+        label, dataset, protocol, source = map(str, group[GROUP].iloc[0])
+        images = f"{group['n_images'].max()} images"
+        kind = kind_of(group)
+        made = source if kind == KIND else f"{source} of {kind} (not ImageNet-C)"
+        title = f"{label} on {dataset}, {images}, {made}, protocol {protocol}: top-1 error %"
+        print_title(title, console, style="italic")
+        _print_errors(group, numbers[key], console)
+        for line in _lines(numbers[key], source):
+            console.print(line, markup=False, highlight=False)
+
+
+def _print_errors(rows: pd.DataFrame, scores: pd.DataFrame, console: Console) -> None:
+    """One row per corruption; the extra ones, which are not part of mCE, below a line."""
+    names = list(rows["corruption"].unique())
+    main = [name for name in names if name not in EXTRA]
+    ordered = [*main, *(name for name in names if name in EXTRA)]
+    cells = {(row["corruption"], row["severity"]): _error(row) for row in rows.to_dict("records")}
+    numbers = scores.set_index(["number", "corruption"])["percent"]
+    columns = [
+        Slot(str(severity), [cells.get((name, severity), "") for name in ordered])
+        for severity in SEVERITIES
+    ] + [
+        Slot(head, [_percent(numbers[number, name]) for name in ordered])
+        for head, number in (("mean", "mean error"), ("CE %", "CE"))
+    ]
+    ends = [len(main) - 1] if 0 < len(main) < len(ordered) else []
+    print_slots([Slot("corruption", ordered, is_name=True)], columns, console, ends=ends)
+
+
+def _error(row: Mapping[Hashable, Any]) -> str:
+    return f"{100 * row['error']:.1f}" if row["status"] == "ok" else MARKS[row["status"]]
+
+
+def _percent(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.1f}"
+
+
+def _lines(scores: pd.DataFrame, source: str) -> Iterator[str]:
+    """The numbers over several corruptions, each by its name, marked with the images' source."""
+    overall = scores[scores["corruption"] == ""]
+    for row in overall[overall["status"] == "ok"].to_dict("records"):
+        images = f" on {row['normaliser_images']}" if row["normaliser_images"] else ""
+        unit = f"unit {row['normaliser']}{images}" if row["normaliser"] else "no unit: not mCE"
+        yield f"{row['number']}: {row['percent']:.2f} % ({source}, {unit})"
+    for (status, missing), rows in overall.groupby(["status", "missing"], sort=False):
+        if status != "ok":
+            why = "missing: " if status == INCOMPLETE else ""
+            names = ", ".join(rows["number"])
+            yield f"{names}: {status}, no value ({source}); {why}{shortened(str(missing))}"

@@ -1,7 +1,7 @@
 """From many run folders to one set of entries and records.
 
 - `runs`: `Runs` and `Entry`, on which every table, picture and comparison is built.
-- `merge`: `merge`; `identity`: when two runs are of the same thing.
-- `shards`: the parts of one run in several folders; `frames`: records as one DataFrame.
+- `merge`: `merge`, of shards, too; `identity`: when two runs are of the same thing.
+- `frames`: records as one DataFrame.
 - `sessions`: the processes that worked on the runs.
 """

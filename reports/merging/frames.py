@@ -22,14 +22,14 @@ def condition_codes(
     Raises:
         UserError: a condition that is not among them.
     """
-    known = {condition.key: code for code, condition in enumerate(conditions)}
+    positions = {condition.key: code for code, condition in enumerate(conditions)}
     names = [
         table[name].unify_dictionaries().combine_chunks().to_pandas()
         for name in ("protocol", "condition")
     ]
     lookup = np.array(
         [
-            [known.get(f"{protocol}:{condition}", -1) for condition in names[1].cat.categories]
+            [positions.get(f"{protocol}:{condition}", -1) for condition in names[1].cat.categories]
             for protocol in names[0].cat.categories
         ],
         dtype=np.int64,

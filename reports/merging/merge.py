@@ -13,6 +13,7 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.identity import images_identity, run_identity
 from robustbench_twicing.records.manifest import Evaluation
+from robustbench_twicing.records.parts import Parts
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
@@ -20,7 +21,6 @@ from .frames import condition_codes, records_frame
 from .identity import check_one_label, check_same
 from .runs import Entry, Key, Runs
 from .sessions import Session, kernels_of, mixtures, read_sessions
-from .shards import read_shards
 
 
 def merge(folders: Sequence[RunFolder]) -> Runs:
@@ -72,45 +72,49 @@ class _Merging:
             for session in read_sessions(folder.path, kernels_of(folder.manifest))
         ]
         self.sessions += sessions
-        found = list(mixtures(sessions))
+        mixed = list(mixtures(sessions))
         names = " and ".join(str(folder.path) for folder in shards)
-        self.mixed += [f"{names}: unlike processes worked on it: {each.words}." for each in found]
-        return tuple(each.flag for each in found)
+        self.mixed += [f"{names}: unlike processes worked on it: {words}." for _, words in mixed]
+        return tuple(flag for flag, _ in mixed)
 
     def add(
         self, shards: Sequence[RunFolder], evaluation: Evaluation, flags: tuple[str, ...]
     ) -> None:
         """Add one evaluation of one run, with flags of the whole run."""
         check_one_label(evaluation, shards[0].path, self.entries.values())
-        found = read_shards(shards, evaluation)
+        parts = _read_shards(shards, evaluation)
         conditions = shards[0].manifest.conditions_of(evaluation)
-        codes = condition_codes(found.table, conditions, shards[0].path)
+        codes = condition_codes(parts.table, conditions, shards[0].path)
         paths = tuple(folder.path for folder in shards)
-        wanted = np.full(len(conditions), -1)
+        new_positions = np.full(len(conditions), -1)
         for code, condition in enumerate(conditions):
-            cost = found.costs.get(condition.key, Cost())
-            manifest = shards[0].manifest
-            name = evaluation.dataset.name
-            own = (*found.flags, *flags)
-            entry = Entry(evaluation, name, condition, manifest, cost, own, paths)
+            entry = Entry(
+                evaluation,
+                evaluation.dataset.name,
+                condition,
+                shards[0].manifest,
+                parts.costs.get(condition.key, Cost()),
+                (*parts.flags, *flags),
+                paths,
+            )
             earlier = self.entries.get(entry.key)
             if earlier is None:
-                wanted[code] = len(self.entries)
+                new_positions[code] = len(self.entries)
                 self.entries[entry.key] = entry
             else:
-                self._again(earlier, entry, found.table.filter(pa.array(codes == code)))
-        positions = wanted[codes]
-        kept = positions >= 0
-        whole = bool(kept.all())  # as nearly always: then nothing is copied
-        self.tables.append(found.table if whole else found.table.filter(pa.array(kept)))
-        self.positions.append(positions[kept])
+                self._again(earlier, entry, parts.table.filter(pa.array(codes == code)))
+        positions = new_positions[codes]
+        is_new = positions >= 0
+        whole = bool(is_new.all())  # as nearly always: then nothing is copied
+        self.tables.append(parts.table if whole else parts.table.filter(pa.array(is_new)))
+        self.positions.append(positions[is_new])
 
     def _again(self, earlier: Entry, entry: Entry, table: pa.Table) -> None:
         """The same condition in a second run: counted once where it is the same, else refused."""
         position = list(self.entries).index(entry.key)
         before = pa.concat_tables(
-            each.filter(pa.array(found == position))
-            for each, found in zip(self.tables, self.positions, strict=True)
+            table_before.filter(pa.array(positions == position))
+            for table_before, positions in zip(self.tables, self.positions, strict=True)
         )
         check_same(earlier, entry, before, table)
         where = entry.evaluation.label, earlier.folders[0], entry.folders[0]
@@ -138,11 +142,12 @@ class _Merging:
 
     def _notes(self) -> Iterator[str]:
         for (label, one, other), names in self.again.items():
-            yield f"{label}: {', '.join(names)} is the same in {one} and {other}, counted once."
+            place = f"{', '.join(names)} is in {one} and in {other}"
+            yield f"{label}: {place}, with equal results; it is used once."
         yield from self.mixed
         if not self.mixed:
-            for each in mixtures(self.sessions):
-                yield f"The runs were not all computed alike: {each.words}."
+            for _, words in mixtures(self.sessions):
+                yield f"The runs were not all computed alike: {words}."
 
 
 def named_apart(entries: Sequence[Entry]) -> list[Entry]:
@@ -166,3 +171,45 @@ def named_apart(entries: Sequence[Entry]) -> list[Entry]:
             name += kinds[name][identity]
         apart.append(replace(entry, dataset=name))
     return apart
+
+
+def _read_shards(folders: Sequence[RunFolder], evaluation: Evaluation) -> Parts:
+    """Records, costs and flags of one evaluation over the shards of its run.
+
+    Raises:
+        UserError: a damaged part, or one that is in two folders.
+    """
+    evaluations = [_as_in(folder, evaluation) for folder in folders]
+    _check_once(folders, evaluations)
+    shards = [folder.parts(shard) for folder, shard in zip(folders, evaluations, strict=True)]
+    costs, flags = dict[str, Cost](), dict[str, None]()
+    for parts in shards:
+        flags.update(dict.fromkeys(parts.flags))
+        for name, cost in parts.costs.items():
+            costs.setdefault(name, Cost()).add(cost)
+    return Parts(pa.concat_tables(parts.table for parts in shards), costs, tuple(flags))
+
+
+def _as_in(folder: RunFolder, evaluation: Evaluation) -> Evaluation:
+    """The evaluation as this folder's manifest has it: paths may differ between machines."""
+    wanted = evaluation.label, evaluation.dataset.name
+    evaluations = {(one.label, one.dataset.name): one for one in folder.manifest.evaluations}
+    return evaluations[wanted]
+
+
+def _check_once(folders: Sequence[RunFolder], evaluations: Sequence[Evaluation]) -> None:
+    if len(folders) == 1:
+        return
+    first: dict[int, Path] = {}
+    for folder, evaluation in zip(folders, evaluations, strict=True):
+        missing = set(folder.missing(evaluation))
+        for part in set(range(folder.part_count(evaluation))) - missing:
+            if part in first:
+                size = folder.manifest.part_size
+                last = min((part + 1) * size, evaluation.dataset.n_images)
+                raise UserError(
+                    f"{evaluation.label}: images {part * size + 1} to {last} are in {first[part]} "
+                    f"and in {folder.path}, shards of one run, and would be counted twice; give "
+                    "each shard once"
+                )
+            first[part] = folder.path

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
@@ -52,20 +51,8 @@ class Session(BaseModel, extra="allow"):
             computing = {"kernels": self.kernels, "batch size": self.batch_size}
             noted = {name: str(value) for name, value in computing.items() if value}
             return {"device": self.device, "CPU capability": self.cpu_capability, **noted}
-        own = {"robustbench_twicing": self.robustbench_twicing, "commit": self.commit(COMMIT)}
-        return {**own, "Python": self.python, **self.versions}
-
-
-class Mixture(NamedTuple):
-    """Facts in which processes differ.
-
-    Attributes:
-        flag: `VERSIONS` or `MACHINES`.
-        words: like ``torch 2.3.0 and 2.4.0``.
-    """
-
-    flag: str
-    words: str
+        suite = {"robustbench_twicing": self.robustbench_twicing, "commit": self.commit(COMMIT)}
+        return {**suite, "Python": self.python, **self.versions}
 
 
 def read_sessions(folder: Path, kernels: str = "") -> list[Session]:
@@ -91,8 +78,12 @@ def kernels_of(manifest: Manifest) -> str:
     return ", ".join(sorted(names))
 
 
-def mixtures(sessions: Sequence[Session]) -> Iterator[Mixture]:
-    """In which facts these processes differ; nothing where all were alike."""
+def mixtures(sessions: Sequence[Session]) -> Iterator[tuple[str, str]]:
+    """In which facts these processes differ; nothing where all were alike.
+
+    Yields:
+        `VERSIONS` or `MACHINES`, and the facts, like ``torch 2.3.0 and 2.4.0``.
+    """
     for kind in (VERSIONS, MACHINES):
         facts = [session.facts(kind) for session in sessions]
         names = dict.fromkeys(name for session_facts in facts for name in session_facts)
@@ -103,7 +94,7 @@ def mixtures(sessions: Sequence[Session]) -> Iterator[Mixture]:
             if len(different) > 1
         ]
         if words:
-            yield Mixture(kind, ", ".join(words))
+            yield kind, ", ".join(words)
 
 
 def _values(name: str, facts: Sequence[Mapping[str, str | None]]) -> list[str | None]:

@@ -1,6 +1,6 @@
 """From records to numbers, and what is to be said of them.
 
 - `results`: results.csv; `sweeps`: what a sweep of budgets says beyond its points.
-- `diagnostics`, `copied_images`: signs that a number misleads; `flags`: what each flag means.
+- `diagnostics`: signs that a number misleads; `flags`: what each flag means.
 - `notes`: what a reader must know, in sentences.
 """

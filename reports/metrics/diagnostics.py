@@ -1,12 +1,12 @@
 """Signs that an attack was weak or a number misleads, from the records of one evaluation."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
 import pandas as pd
 
-from robustbench_twicing.conditions.condition import Condition
+from robustbench_twicing.conditions.condition import CLEAN, Condition
 
 LARGE_BUDGET = Fraction(64, 255)
 """In pixels; a gradient attack that leaves a model standing here has not worked."""
@@ -61,9 +61,9 @@ def diagnose(one: Scored, others: Sequence[Scored]) -> list[str]:
 
 
 def _zero_gradient(one: Scored) -> Iterator[str]:
-    known = one.rows["gradient"].dropna()
-    if one.is_white_box() and len(known) and (known == 0).any():
-        yield f"zero-gradient-{_percent((known == 0).mean())}"
+    gradients = one.rows["gradient"].dropna()
+    if one.is_white_box() and (gradients == 0).any():
+        yield f"zero-gradient-{_percent((gradients == 0).mean())}"
 
 
 def _loss_not_higher(one: Scored) -> Iterator[str]:
@@ -166,3 +166,38 @@ def _beaten(one: Scored, others: Sequence[Scored], by: Callable[[Condition], boo
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g}%"
+
+
+def copied_images(scored: Mapping[int, Scored]) -> dict[int, str]:
+    """A flag for each condition whose files are, all of them, the images of another one.
+
+    Images that were corrupted on the fly are left out: flat ones may come out as they went in.
+
+    Args:
+        scored: by position, all conditions of one model, data set and protocol; their rows'
+            ``pixels_sha256`` is categorical, with the same categories everywhere.
+
+    Returns:
+        By position: ``same-images-as-CONDITION``.
+    """
+    by_content: dict[bytes, list[int]] = {}
+    for position, one in scored.items():
+        if (_is_from_files(one) or one.condition.attack == CLEAN) and len(one.rows):
+            by_content.setdefault(_content(one), []).append(position)
+    flags = {}
+    for positions in by_content.values():
+        for position in positions:
+            others = [other for other in positions if other != position]
+            if others and _is_from_files(scored[position]):
+                flags[position] = f"same-images-as-{scored[others[0]].condition.id}"
+    return flags
+
+
+def _is_from_files(one: Scored) -> bool:
+    return one.condition.images is not None and "files" in one.condition.images.describe()
+
+
+def _content(one: Scored) -> bytes:
+    rows = one.rows.sort_values("index")
+    images, pixels = (rows[name].cat.codes.to_numpy() for name in ("image", "pixels_sha256"))
+    return images.tobytes() + pixels.tobytes()

@@ -2,7 +2,7 @@
 
 import re
 
-_EXPLANATIONS = {
+_MEANINGS = {
     r"random-weights": "the network was never trained; its numbers say nothing about a model.",
     r"arch-override": "the checkpoint's own architecture name is another one; loaded all the same.",
     r"limit-(\d+)-of-(\d+)": "a seeded subset of {0} of the {1} images, not the whole data set.",
@@ -13,11 +13,12 @@ _EXPLANATIONS = {
     r"batch-dependent": "an image's logits depend on the images beside it: the number is one of "
     "this batch size and order, and an attack moves other images' answers, too.",
     r"probabilities": "the network returns probabilities in place of logits: the loss that attacks "
-    "climb takes their softmax once more, which flattens its gradients.",
+    "raise applies softmax a second time, which flattens its gradients.",
     r"zero-gradient-(.+)": "the loss gradient is exactly zero at {0} of the images, so gradient "
     "attacks go nowhere there; the accuracy is not evidence of robustness.",
-    r"loss-not-higher": "the attack did not raise the mean loss: it did not work, or, where it "
-    "gives back the clean image unless it succeeds, it found next to nothing at this budget.",
+    r"loss-not-higher": "the attack did not raise the mean loss of the images that were right "
+    "before: it did not work, or, where it returns the clean image unless it succeeds, it found "
+    "next to nothing at this budget.",
     r"unbroken-at-large-budget": "a gradient attack with at least 64/255 leaves many images right, "
     "which points to masked gradients.",
     r"accuracy-not-lower": "a gradient attack with at least 8/255 leaves as many images right as "
@@ -30,18 +31,19 @@ _EXPLANATIONS = {
     "where gradients vanish.",
     r"not-monotone": "accuracy is higher than at a smaller budget of the same attack, whose images "
     "were allowed here, too: the attack could be stronger.",
-    r"fgsm-beats-pgd": "one FGSM step did more than PGD at the same budget: PGD is too weak here.",
-    r"black-box-beats-white-box": "SPSA, which sees only logits, did more than the gradient "
-    "attack: its gradients mislead.",
-    r"noise-as-strong": "random noise of the same budget does as much as the attack.",
+    r"fgsm-beats-pgd": "one step of FGSM fooled more images than PGD at the same budget: PGD "
+    "is too weak here.",
+    r"black-box-beats-white-box": "an attack that uses only logits (SPSA) fooled more images than "
+    "the gradient attack: the gradients mislead.",
+    r"noise-as-strong": "random noise of the same budget fools as many images as the attack.",
     r"attack-in-(.+)": "the attack computed its passes in {0}, which makes it a little weaker; the "
     "score is in fp32.",
     r"mixed-versions": "processes with different versions of Python, of packages or of this suite "
     "worked on the run (a note says which): its images were not all computed alike.",
     r"mixed-machines": "unlike processors worked on the run (a note says which), and they round "
     "differently.",
-    r"batch-halved": "memory ran out and batches were split: own attacks agree but for rounding, "
-    "library attacks drew other random numbers.",
+    r"batch-halved": "memory ran out and batches were split: this suite's attacks agree but for "
+    "rounding, attacks of other libraries drew other random numbers.",
     r"(\w+)=(.+)": "the attack's constant {0} is {1} here, which is not the protocol's.",
     r"files-missing-(.+)-of-(.+)": "{0} of the {1} images have no file in the corrupted folder; "
     "the condition is incomplete and not scored.",
@@ -68,22 +70,21 @@ _EXPLANATIONS = {
 
 def explain_flag(flag: str) -> str:
     """One sentence on what a flag means for the number beside it."""
-    for pattern, sentence in _EXPLANATIONS.items():
-        found = re.fullmatch(pattern, flag)
-        if found:
-            return sentence.format(*found.groups())
+    for pattern, sentence in _MEANINGS.items():
+        match = re.fullmatch(pattern, flag)
+        if match:
+            return sentence.format(*match.groups())
     return "see the manifest (run.json)."
 
 
 def by_weight(flag: str) -> tuple[int, str]:
     """A key to sort flags by: what makes a number worthless first, what is a mere remark last."""
-    for place, pattern in enumerate(_EXPLANATIONS):
+    for place, pattern in enumerate(_MEANINGS):
         if re.fullmatch(pattern, flag):
             return place, flag
-    return len(_EXPLANATIONS), flag
+    return len(_MEANINGS), flag
 
 
-PROTOCOLS_OWN = "the protocol's constants"
 _CONSTANT = re.compile(r"\w+=.+|attack-in-.+")
 
 
@@ -92,5 +93,5 @@ def constants_in(flags: str) -> str:
 
     Numbers of other constants or number formats are of another attack under the same name.
     """
-    found = [flag for flag in flags.split(";") if _CONSTANT.fullmatch(flag)]
-    return ", ".join(found) or PROTOCOLS_OWN
+    constants = [flag for flag in flags.split(";") if _CONSTANT.fullmatch(flag)]
+    return ", ".join(constants) or "the protocol's constants"

@@ -22,21 +22,21 @@ def notes(runs: Runs, table: pd.DataFrame) -> list[str]:
         table: rows of their `results`; the index says which entries they are.
     """
     entries = [runs.entries[position] for position in table.index]
-    found = [
+    sentences = [
         f"protocol {name}: {PROTOCOLS[name].meaning}"
         for name in table["protocol"].unique()
         if name != "pixel" or table["protocol"].nunique() > 1
     ]
-    found += [note for entry in entries for note in entry.condition.notes]
-    found += [f"{flag}: {explain_flag(flag)}" for flag in sorted(common_flags(table))]
-    found += _marked(table)
+    sentences += [note for entry in entries for note in entry.condition.notes]
+    sentences += [f"{flag}: {explain_flag(flag)}" for flag in sorted(common_flags(table))]
+    sentences += _marked(table)
     for entry in entries:
         label, dataset = entry.evaluation.label, entry.evaluation.dataset
-        found += [f"{label}: {note}" for note in entry.evaluation.record.notes]
-        found += [f"{entry.dataset}: {note}" for note in dataset.notes]
+        sentences += [f"{label}: {note}" for note in entry.evaluation.record.notes]
+        sentences += [f"{entry.dataset}: {note}" for note in dataset.notes]
         left_out = ", ".join(entry.manifest.left_out)
-        found += [f"left out of the suite by --without: {left_out}"] if left_out else []
-    return list(dict.fromkeys([*found, *_not_scored(runs, table), *runs.notes]))
+        sentences += [f"left out of the suite by --without: {left_out}"] if left_out else []
+    return list(dict.fromkeys([*sentences, *_not_scored(runs, table), *runs.notes]))
 
 
 def flags_of(cell: str) -> set[str]:
@@ -46,8 +46,8 @@ def flags_of(cell: str) -> set[str]:
 
 def common_flags(rows: pd.DataFrame) -> set[str]:
     """Flags that every row has; they are said once and mark no row."""
-    each = [flags_of(cell) for cell in rows["flags"]]
-    return set.intersection(*each) if each else set()
+    flags = [flags_of(cell) for cell in rows["flags"]]
+    return set.intersection(*flags) if flags else set()
 
 
 def _marked(table: pd.DataFrame) -> list[str]:
@@ -70,9 +70,9 @@ def where(places: Sequence[tuple[str, str]], labels: Sequence[str]) -> str:
         places: labels and conditions.
         labels: of all models.
     """
-    by_label = {label: [name for own, name in places if own == label] for label in labels}
+    by_label = {label: [name for model, name in places if model == label] for label in labels}
     first, *others = by_label.values()
-    if all(each == first for each in others):
+    if all(names == first for names in others):
         return some(first) + (" of all models" if others else "")
     return some([f"{label} {name}" for label, name in places])
 

@@ -18,8 +18,7 @@ from ..merging.merge import merge
 from ..merging.runs import Entry, Runs
 from ..statistics.intervals import wilson
 from ..text.csv_text import save_csv
-from .copied_images import copied_images
-from .diagnostics import Scored, diagnose
+from .diagnostics import Scored, copied_images, diagnose
 
 NAN = float("nan")
 
@@ -185,8 +184,8 @@ def _counted(runs: Runs) -> Iterator[Result]:
 def _status(entry: Entry, counts: Mapping[str, int]) -> str:
     if counts["failed"]:
         return "error"
-    there = counts["rows"] - counts["missing"]
-    return "ok" if there >= entry.n_expected and counts["scored"] else "incomplete"
+    recorded = counts["rows"] - counts["missing"]
+    return "ok" if recorded >= entry.n_expected and counts["scored"] else "incomplete"
 
 
 def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:

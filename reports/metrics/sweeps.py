@@ -82,10 +82,10 @@ def breaking_budgets(runs: Runs, table: pd.DataFrame) -> pd.DataFrame:
         One row per sweep and image: ``label, dataset, protocol, attack, image, target`` and
         ``breaking_eps_255``, in the protocol's own space.
     """
-    found = list(_broken_by_sweep(runs, table))
-    if not found:
+    sweeps = list(_broken_by_sweep(runs, table))
+    if not sweeps:
         return pd.DataFrame(columns=[*SWEEP, "image", "target", "breaking_eps_255"])
-    return pd.concat(found, ignore_index=True)
+    return pd.concat(sweeps, ignore_index=True)
 
 
 def _broken_by_sweep(runs: Runs, table: pd.DataFrame) -> Iterator[pd.DataFrame]:
@@ -94,9 +94,9 @@ def _broken_by_sweep(runs: Runs, table: pd.DataFrame) -> Iterator[pd.DataFrame]:
             continue
         rows = []
         for entry, eps in zip(points["entry"], points["eps_255"], strict=True):
-            own = runs.of(int(entry))
-            own = own.loc[own["status"] == Status.OK, ["image", "target", "rank"]]
-            rows.append(own.assign(eps=np.where(own["rank"] != 0, eps, np.inf)))
+            images = runs.of(int(entry))
+            images = images.loc[images["status"] == Status.OK, ["image", "target", "rank"]]
+            rows.append(images.assign(eps=np.where(images["rank"] != 0, eps, np.inf)))
         grouped = pd.concat(rows).groupby("image", observed=True, sort=False)
         broken = grouped.agg(target=("target", "first"), breaking_eps_255=("eps", "min"))
         broken = broken.reset_index()

@@ -11,7 +11,7 @@ from ..plots import forest_pictures
 from ..statistics.comparison import Comparison, compare_if_possible
 from ..tables.comparing import comparison_tables
 from .embedding import Embedded, embed_pictures
-from .tables import embed_sheet
+from .tables import embed_table
 
 MOST_VERDICTS = 10
 """Models whose differences are said in words."""
@@ -42,43 +42,42 @@ class Section(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def comparison_section(runs: Runs, table: pd.DataFrame, baseline: str | None) -> Section:
+def comparison_section(runs: Runs, results: pd.DataFrame, baseline: str | None) -> Section:
     """All models against the baseline; nothing for one model.
 
     Args:
         runs: merged runs.
-        table: `results` of them.
+        results: `results` of them.
         baseline: a label; the first unless given.
 
     Raises:
         UserError: an unknown baseline.
     """
-    found = compare_if_possible(runs, table, baseline=baseline)
-    if isinstance(found, str):
-        several = table["label"].nunique() > 1
-        return Section(notes=(f"There is no comparison: {found}.",) if several else ())
-    pictures = embed_pictures(forest_pictures(found.rows, found.baseline), MOST_FORESTS)
-    tables = tuple(embed_sheet(sheet, table) for sheet in comparison_tables(found))
-    is_long = len(found.rows) > MOST_ROWS
-    return Section(found.baseline, tuple(verdicts(found)), pictures.shown, tables, is_long)
+    compared = compare_if_possible(runs, results, baseline=baseline)
+    if isinstance(compared, str):
+        several = results["label"].nunique() > 1
+        return Section(notes=(f"There is no comparison: {compared}.",) if several else ())
+    pictures, _ = embed_pictures(forest_pictures(compared.rows, compared.baseline), MOST_FORESTS)
+    tables = tuple(embed_table(table, results) for table in comparison_tables(compared))
+    is_long = len(compared.rows) > MOST_ROWS
+    return Section(compared.baseline, tuple(verdicts(compared)), pictures, tables, is_long)
 
 
-def verdicts(found: Comparison) -> Iterator[str]:
+def verdicts(compared: Comparison) -> Iterator[str]:
     """Under what each model is better or worse than the baseline, and how sure that is."""
-    groups = list(found.rows.groupby("label", sort=False))
+    groups = list(compared.rows.groupby("label", sort=False))
     differing = [(label, rows) for label, rows in groups if rows["significant"].any()]
     for label, rows in differing[:MOST_VERDICTS]:
-        yield f"{label} against {found.baseline}: {_verdict(rows)}."
+        yield f"{label} against {compared.baseline}: {_verdict(rows)}."
     if len(differing) > MOST_VERDICTS:
         yield f"{len(differing) - MOST_VERDICTS} more models differ from it; see the tables."
     alike = [str(label) for label, rows in groups if not rows["significant"].any()]
     if alike:
-        yield (
-            f"No difference to {found.baseline} is shown under any condition for {_listed(alike)}."
-        )
+        names = _listed(alike)
+        yield f"No difference to {compared.baseline} is shown under any condition for {names}."
     yield (
         f"Significance: McNemar's exact test on the same images, corrected by Holm over all "
-        f"{len(found.rows)} comparisons, level 5 %."
+        f"{len(compared.rows)} comparisons, level 5 %."
     )
 
 

@@ -35,13 +35,6 @@ class Embedded(NamedTuple):
     alt: str
 
 
-class Embeddings(NamedTuple):
-    """Pictures in the page, and whether there are more."""
-
-    shown: tuple[Embedded, ...]
-    more: bool
-
-
 def embed_figure(picture: Picture) -> str:
     """A drawn figure as SVG, or as PNG where that is smaller, as for hatched bars."""
     svg, png = io.BytesIO(), io.BytesIO()
@@ -52,12 +45,15 @@ def embed_figure(picture: Picture) -> str:
     return min(uris, key=len)
 
 
-def embed_pictures(drawn: Iterator[Picture], most: int) -> Embeddings:
+def embed_pictures(drawn: Iterator[Picture], most: int) -> tuple[tuple[Embedded, ...], bool]:
     """As many pictures as there is room for, `ROOM` bytes.
 
     Args:
         drawn: pictures, drawn one by one.
         most: how many at most.
+
+    Returns:
+        The pictures, and whether there are more.
     """
     room = ROOM
     shown: list[Embedded] = []
@@ -65,9 +61,9 @@ def embed_pictures(drawn: Iterator[Picture], most: int) -> Embeddings:
         uri = embed_figure(picture)
         room -= len(uri)
         if len(shown) == most or room < 0:
-            return Embeddings(tuple(shown), True)
+            return tuple(shown), True
         shown.append(Embedded(uri, picture.title, picture.alt))
-    return Embeddings(tuple(shown), False)
+    return tuple(shown), False
 
 
 def embed_pixels(pixels: Pixels) -> str:

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from robustbench_twicing.data.imagenet import NUM_CLASSES, SUBSETS, subset_indices
 from robustbench_twicing.records.adversarial import FOLDER, AdversarialStore, read_kept
+from robustbench_twicing.records.manifest import Evaluation
 
 from ..merging.runs import Entry, Runs
 from ..metrics.sweeps import budget_curves
-from .class_names import class_name
 from .embedding import MIB, Pixels, embed_pixels
 
 MOST_IMAGES = 4
@@ -21,6 +22,9 @@ MOST_LABELS = 6
 MOST_BYTES = 4 * MIB
 MAGNIFIED = 10
 """Factor of the perturbation, around middle grey."""
+
+IMAGENET_WORDS = ("wnid", "imagenet")
+"""Words in the description of the labels that tell ImageNet's classes from other thousands."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class Example:
     @cached_property
     def size(self) -> int:
         """Bytes in the page."""
-        pictures = [self.picture, *(each.change + each.picture for each in self.attacked)]
+        pictures = [self.picture, *(shown.change + shown.picture for shown in self.attacked)]
         return sum(map(len, pictures))
 
 
@@ -105,7 +109,7 @@ def find_examples(runs: Runs, table: pd.DataFrame) -> Examples:
     shown: list[Example] = []
     for image in _in_turns(places[:MOST_LABELS]):
         example = _example(runs, image)
-        if sum(each.size for each in shown) + example.size > MOST_BYTES:
+        if sum(earlier.size for earlier in shown) + example.size > MOST_BYTES:
             break
         shown.append(example)
     return Examples(tuple(shown), sum(map(len, places)))
@@ -134,11 +138,11 @@ def _kept(runs: Runs, rows: pd.DataFrame) -> dict[int, Files]:
     curves = curves.assign(entry=rows.index.to_numpy()[curves["entry"].to_numpy(dtype=int)])
     strength = curves.groupby("attack", sort=False)["top1"].mean().sort_values(kind="stable")
     for attack in strength.index:
-        own = curves[curves["attack"] == attack]
-        found = {int(entry): _files(runs.entries[int(entry)]) for entry in own["entry"]}
-        found = {entry: files for entry, files in found.items() if files}
-        if found:
-            return {entry: found[entry] for entry in spread(list(found), MOST_BUDGETS)}
+        entries = curves.loc[curves["attack"] == attack, "entry"].astype(int)
+        files = {entry: _files(runs.entries[entry]) for entry in entries}
+        with_files = [entry for entry in files if files[entry]]
+        if with_files:
+            return {entry: files[entry] for entry in spread(with_files, MOST_BUDGETS)}
     return {}
 
 
@@ -150,38 +154,38 @@ def spread(values: Sequence[int], most: int) -> list[int]:
 
 
 def _files(entry: Entry) -> Files:
-    found: dict[int, Path] = {}
+    files: dict[int, Path] = {}
     for folder in entry.folders:
         place = (entry.evaluation.label, entry.evaluation.dataset.name, *entry.key[2:])
-        found |= AdversarialStore(folder / FOLDER).kept(place)
-    return found
+        files |= AdversarialStore(folder / FOLDER).kept(place)
+    return files
 
 
 def _example(runs: Runs, files: Files) -> Example:
     attacked = [_attacked(runs, entry, path) for entry, path in files.items()]
     first, path = next(iter(files.items()))
-    entry, row, kept = runs.entries[first], _record(runs, first, path), read_kept(path)
+    entry, row, images = runs.entries[first], _record(runs, first, path), read_kept(path)
     label, dataset, protocol, _ = entry.key
     return Example(
         label,
         f"{dataset}, protocol {protocol}",
-        kept.image,
+        images.image,
         class_name(int(row["target"]), entry.evaluation),
         class_name(int(row["clean_prediction"]), entry.evaluation),
         bool(row["clean_rank"] == 0),
-        embed_pixels(kept.x),
+        embed_pixels(images.x),
         tuple(attacked),
     )
 
 
 def _attacked(runs: Runs, position: int, path: Path) -> Attacked:
-    entry, row, kept = runs.entries[position], _record(runs, position, path), read_kept(path)
+    entry, row, images = runs.entries[position], _record(runs, position, path), read_kept(path)
     return Attacked(
         entry.key[-1],
         class_name(int(row["prediction"]), entry.evaluation),
         bool(row["rank"] == 0),
-        embed_pixels(magnified(kept.x, kept.x_adv)),
-        embed_pixels(kept.x_adv),
+        embed_pixels(magnified(images.x, images.x_adv)),
+        embed_pixels(images.x_adv),
     )
 
 
@@ -193,3 +197,36 @@ def _record(runs: Runs, position: int, path: Path) -> "pd.Series[Any]":
 def magnified(x: Pixels, x_adv: Pixels) -> Pixels:
     """The perturbation times `MAGNIFIED`, around middle grey."""
     return 0.5 + MAGNIFIED * (x_adv - x)
+
+
+def class_name(index: int, evaluation: Evaluation) -> str:
+    """``tabby (281)`` for classes of ImageNet-1k, ``class 3`` otherwise.
+
+    Args:
+        index: as in the records: a position among the logits that are scored.
+        evaluation: tells which classes the logits are.
+    """
+    space = evaluation.dataset.space
+    chosen: Sequence[int] | None = evaluation.record.details.get("classes")
+    if space is not None and space.name in SUBSETS:
+        chosen = subset_indices(space.name)
+    if chosen and not 0 <= index < len(chosen):
+        return f"class {index}"
+    if chosen:
+        index = int(chosen[index])
+    labelling = evaluation.dataset.labelling.lower()
+    of_imagenet = any(mark in labelling for mark in IMAGENET_WORDS)
+    has_all = chosen is not None or evaluation.dataset.num_classes == NUM_CLASSES
+    if of_imagenet and has_all and 0 <= index < NUM_CLASSES:
+        return f"{_names()[index]} ({index})"
+    return f"class {index}"
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    """The first name of each class, as in timm's copy of WordNet's."""
+    from timm.data.imagenet_info import ImageNetInfo
+
+    info = ImageNetInfo()
+    described = (info.index_to_description(index) for index in range(NUM_CLASSES))
+    return tuple(text.partition(",")[0] for text in described)

@@ -1,11 +1,24 @@
 """Settings, versions and hashes: what a reader needs to repeat the numbers."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..merging.runs import Entry, Runs
 from ..merging.sessions import Session, read_sessions
-from .grid import Grid, table_of
+
+
+class Grid(NamedTuple):
+    """A table of settings.
+
+    Attributes:
+        caption: one line.
+        numbers: by name of a column, whether it holds numbers only; the first names the row.
+        rows: values by column; None where there is none.
+    """
+
+    caption: str
+    numbers: Mapping[str, bool]
+    rows: Sequence[Mapping[str, Any]]
 
 
 def sessions_of(runs: Runs) -> list[Session]:
@@ -15,7 +28,7 @@ def sessions_of(runs: Runs) -> list[Session]:
         UserError: a damaged file.
     """
     folders = dict.fromkeys(folder for entry in runs.entries for folder in entry.folders)
-    sessions = [each for folder in folders for each in read_sessions(folder)]
+    sessions = [session for folder in folders for session in read_sessions(folder)]
     return sorted(sessions, key=lambda session: session.started)
 
 
@@ -30,16 +43,17 @@ def provenance(runs: Runs, sessions: Sequence[Session]) -> list[Grid]:
         "Software and machines": [_software(session) for session in sessions],
         "Commands": [_command(session) for session in sessions],
     }
-    return [table_of(caption, list(_once(rows))) for caption, rows in tables.items() if rows]
+    return [_grid(caption, rows) for caption, rows in tables.items() if rows]
 
 
-def _once(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    seen = set()
+def _grid(caption: str, rows: Sequence[Mapping[str, Any]]) -> Grid:
+    """With rows that are alike shown once."""
+    different: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for row in rows:
-        key = tuple(map(str, row.values()))
-        if key not in seen:
-            seen.add(key)
-            yield row
+        different.setdefault(tuple(map(str, row.values())), row)
+    shown = list(different.values())
+    numbers = {name: all(isinstance(row[name], int | float) for row in shown) for name in rows[0]}
+    return Grid(caption, numbers, shown)
 
 
 def _model(entry: Entry) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """The page as one HTML file that needs no other."""
 
 from base64 import b64encode
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -8,14 +9,61 @@ import pandas as pd
 from jinja2 import PackageLoader
 from markupsafe import Markup
 
+from robustbench_twicing import __version__
 from robustbench_twicing.files.atomic import write_atomically
 
 from ..imagenet_c.corruption_error import Baseline
 from ..merging.runs import Runs
+from ..metrics.notes import notes
+from ..plots import pictures
 from ..tables.formats.as_html import templates
-from .content import Page, make_page
+from ..tables.presets import Choices
+from .comparing import Section, comparison_section
+from .embedding import Embedded, embed_pictures
+from .examples import MAGNIFIED, Examples, find_examples
+from .provenance import Grid, provenance, sessions_of
+from .summary import Flag, distrust_first, flags_by_kind, headlines, what_was_run
+from .tables import all_results, page_tables, without_flags
 
 NAME = "index.html"
+MOST_PICTURES = 16
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the template shows; each section is left out where it is empty."""
+
+    title: str
+    run: tuple[str, ...]
+    headlines: tuple[str, ...]
+    doubts: tuple[str, ...]
+    tables: tuple[Markup, ...]
+    pictures: tuple[Embedded, ...]
+    more_pictures: bool
+    comparison: Section
+    examples: Examples
+    flags: tuple[Flag, ...]
+    notes: tuple[str, ...]
+    results: tuple[Markup, ...]
+    provenance: tuple[Grid, ...]
+    magnified: int = MAGNIFIED
+    version: str = __version__
+
+    @property
+    def sections(self) -> list[tuple[str, str]]:
+        """Id and name of the sections that are there."""
+        content = {
+            ("summary", "Summary"): True,
+            ("tables", "Tables"): self.tables,
+            ("plots", "Plots"): self.pictures,
+            ("comparison", "Comparison"): self.comparison.tables,
+            ("examples", "Adversarial examples"): self.examples.shown,
+            ("flags", "Flags"): self.flags,
+            ("notes", "Notes"): self.notes,
+            ("all", "All results"): True,
+            ("manifest", "Manifest"): True,
+        }
+        return [section for section, shown in content.items() if shown]
 
 
 def write_page(
@@ -39,15 +87,46 @@ def write_page(
         UserError: an unknown baseline, a folder that is gone or cannot be written to, or a damaged
             adversarial image.
     """
-    page = make_page(runs, table, baseline=baseline, normaliser=normaliser)
+    page = _make_page(runs, table, baseline, normaliser)
     path = folder / NAME
     # Names may hold halves of surrogate pairs, which UTF-8 has no bytes for.
-    content = render(page).encode("utf-8", "backslashreplace")
+    content = _render(page).encode("utf-8", "backslashreplace")
     write_atomically(path, lambda file: file.write_bytes(content))
     return path
 
 
-def render(page: Page) -> str:
+def _make_page(
+    runs: Runs, table: pd.DataFrame, baseline: str | None, normaliser: Baseline | None
+) -> Page:
+    sessions = sessions_of(runs)
+    compared = comparison_section(runs, table, baseline)
+    tables, left_out = page_tables(runs, table, Choices(baseline=normaliser))
+    drawn, has_more = embed_pictures(
+        pictures(table, baseline=normaliser, attacks=runs.attacks), MOST_PICTURES
+    )
+    return Page(
+        title=_title(table),
+        run=tuple(what_was_run(table, runs.attacks)) or ("Nothing.",),
+        headlines=(*headlines(table), *compared.verdicts) or ("No number.",),
+        doubts=tuple(distrust_first(table, sessions, runs.attacks)),
+        tables=tuple(tables),
+        pictures=drawn,
+        more_pictures=has_more,
+        comparison=compared,
+        examples=find_examples(runs, table),
+        flags=tuple(flags_by_kind(table)),
+        notes=(*left_out, *compared.notes, *without_flags(notes(runs, table), table)),
+        results=all_results(runs, table),
+        provenance=tuple(provenance(runs, sessions)),
+    )
+
+
+def _title(table: pd.DataFrame) -> str:
+    names = list(dict.fromkeys(table["dataset"]))
+    return f"Robustness on {', '.join(names[:3])}{' and more' if len(names) > 3 else ''}"
+
+
+def _render(page: Page) -> str:
     """HTML of a page; every text in it is escaped.
 
     Only the package's own style and script run in it, and nothing is loaded, whatever a label

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,91 +15,86 @@ from ..metrics.flags import explain_flag
 from ..metrics.notes import notes
 from ..tables.formats.as_html import as_html
 from ..tables.marks import mark
-from ..tables.presets import Choices, preset_tables
-from ..tables.sheet import Column, Sheet
+from ..tables.presets import Choices, all_presets, preset_tables
+from ..tables.table import Column, Table
 
-SHOWN = ("featscale", "sweeps", "table2")
-"""Clean accuracy, accuracy over budgets, and other test sets; without numbers they are left out."""
 FLAGS = Column("flags", digits=None)
 
 
-class Tables(NamedTuple):
-    """Tables as HTML, and why some are left out."""
+def page_tables(
+    runs: Runs, results: pd.DataFrame, choices: Choices
+) -> tuple[list[Markup], list[str]]:
+    """The presets that are for the page, with significance marked and intervals below accuracies.
 
-    shown: tuple[Markup, ...]
-    notes: tuple[str, ...]
-
-
-def page_tables(runs: Runs, table: pd.DataFrame, choices: Choices) -> Tables:
-    """The presets of `SHOWN`, with significance marked and intervals below accuracies.
+    What has no numbers is left out.
 
     Args:
         runs: merged runs.
-        table: `results` of them.
+        results: `results` of them.
         choices: of the presets.
+
+    Returns:
+        Tables as HTML, and why some are left out.
     """
     shown: list[Markup] = []
     left_out: list[str] = []
-    said = notes(runs, table)
-    for name in SHOWN:
+    elsewhere = notes(runs, results)
+    for name in (name for name, preset in all_presets().items() if preset.on_page):
         try:
-            sheets = preset_tables(name, runs, table, choices)
+            tables = preset_tables(name, runs, results, choices)
         except UserError as error:
             left_out.append(f"Table {name} is left out: {error}.")
             continue
-        for sheet in sheets:
-            if sheet.frame.notna().any(axis=None):
-                shown.append(embed_sheet(mark(sheet, "significant", runs), table, said))
+        for table in tables:
+            if table.frame.notna().any(axis=None):
+                shown.append(embed_table(mark(table, "significant", runs), results, elsewhere))
             else:
-                left_out += [note for note in without_flags(sheet.notes, table) if note not in said]
-    return Tables(tuple(shown), tuple(left_out))
+                left_out += [
+                    note for note in without_flags(table.notes, results) if note not in elsewhere
+                ]
+    return shown, left_out
 
 
-def all_results(runs: Runs, table: pd.DataFrame) -> tuple[Markup, ...]:
+def all_results(runs: Runs, results: pd.DataFrame) -> tuple[Markup, ...]:
     """Every result, with its flags."""
     return tuple(
-        Markup(as_html(_with_flags(sheet))) for sheet in preset_tables("results", runs, table)
+        Markup(as_html(_with_flags(table))) for table in preset_tables("results", runs, results)
     )
 
 
-def _with_flags(sheet: Sheet) -> Sheet:
+def _with_flags(table: Table) -> Table:
     """The flags beside the numbers, and no notes: the page has them elsewhere."""
-    flags = sheet.about["flags"].str.replace(";", " ").to_numpy()
-    frame = pd.concat([sheet.frame, pd.Series(flags, sheet.frame.index)], axis=1)
-    columns, numbered = (*sheet.columns, FLAGS), pd.RangeIndex(len(sheet.columns) + 1)
-    return replace(
-        sheet, frame=frame.set_axis(numbered, axis=1), columns=columns, entries=None, notes=()
-    )
+    flags = table.about["flags"].str.replace(";", " ").to_numpy()
+    values = pd.DataFrame(flags, table.frame.index)
+    return replace(table.with_columns([FLAGS], values, at=len(table.columns)), notes=())
 
 
-def embed_sheet(sheet: Sheet, table: pd.DataFrame, said: Sequence[str] = ()) -> Markup:
+def embed_table(table: Table, results: pd.DataFrame, elsewhere: Sequence[str] = ()) -> Markup:
     """A table as HTML that is already escaped.
 
     Args:
-        sheet: the table.
-        table: `results`, for intervals.
-        said: notes that the page has elsewhere.
+        table: to be shown.
+        results: `results`, for intervals.
+        elsewhere: notes that the page has in another place.
     """
-    own = [each for each in without_flags(sheet.notes, table) if each not in said]
-    return Markup(as_html(replace(sheet, notes=tuple(own)), hints=_intervals(sheet, table)))
+    below = [note for note in without_flags(table.notes, results) if note not in elsewhere]
+    return Markup(as_html(replace(table, notes=tuple(below)), hints=_intervals(table, results)))
 
 
-def without_flags(sentences: Sequence[str], table: pd.DataFrame) -> list[str]:
+def without_flags(sentences: Sequence[str], results: pd.DataFrame) -> list[str]:
     """Sentences without those on flags, which have a section of their own."""
-    flags = set(table["flags"].str.split(";").explode())
+    flags = set(results["flags"].str.split(";").explode())
     explained = {f"{flag}: {explain_flag(flag)}" for flag in flags}
-    return [each for each in sentences if not each.startswith("! ") and each not in explained]
+    return [line for line in sentences if not line.startswith("! ") and line not in explained]
 
 
-def _intervals(sheet: Sheet, table: pd.DataFrame) -> dict[tuple[int, int], str]:
+def _intervals(table: Table, results: pd.DataFrame) -> dict[tuple[int, int], str]:
     """95 % intervals of the cells that hold one result's top-1 accuracy."""
-    if sheet.entries is None:
-        return {}
     hints = {}
-    for (row, column), entry in np.ndenumerate(sheet.entries):
-        if entry >= 0 and sheet.columns[column].metric == "top1":
-            found: Any = table.loc[int(entry), ["top1_ci_low", "top1_ci_high"]]
-            low, high = (float(each) for each in found)
+    for (row, column), entry in np.ndenumerate(table.entries):
+        if entry >= 0 and table.columns[column].metric == "top1":
+            interval: Any = results.loc[int(entry), ["top1_ci_low", "top1_ci_high"]]
+            low, high = map(float, interval)
             if not np.isnan(low):
                 hints[row, column] = f"{low:.1f}–{high:.1f}"
     return hints

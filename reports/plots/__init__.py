@@ -3,12 +3,10 @@
 from .corruption_bars import corruption_bars
 from .corruption_map import corruption_map
 from .curves import attack_title, budget_curve
-from .files import save_pictures
-from .forest import difference_forest
-from .forest_pictures import forest_pictures
-from .legend import outside_legend
+from .forest import difference_forest, forest_pictures
 from .lettering import styled
-from .picture import Picture
+from .panel import outside_legend
+from .picture import Picture, save_pictures
 from .pictures import pictures
 
 __all__ = [

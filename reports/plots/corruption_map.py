@@ -37,13 +37,13 @@ def corruption_map(ax: Axes, results: pd.DataFrame, *, label: str) -> None:
     rows = shown.results
     top1 = rows["top1"].where(rows["status"] == "ok").astype(float)
     cells = rows.assign(top1=top1).pivot(index="corruption", columns="severity", values="top1")
-    own = [name for name in cells.index if name not in (*MAIN, *EXTRA)]
-    names = [name for name in (*MAIN, *EXTRA, *own) if name in cells.index]
+    others = [name for name in cells.index if name not in (*MAIN, *EXTRA)]
+    names = [name for name in (*MAIN, *EXTRA, *others) if name in cells.index]
     numbers = cells.reindex(index=names, columns=list(SEVERITIES)).to_numpy()
     ax.imshow(numbers, cmap=COLOURS, vmin=0, vmax=100, aspect="auto")
     for (row, column), number in np.ndenumerate(numbers):
         _write(ax, row, column, number)
-    ax.set_xticks(range(len(SEVERITIES)), [str(each) for each in SEVERITIES])
+    ax.set_xticks(range(len(SEVERITIES)), list(map(str, SEVERITIES)))
     ax.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
     ax.tick_params(length=0)
     ax.grid(visible=False)
@@ -67,7 +67,7 @@ def _write(ax: Axes, row: int, column: int, number: float) -> None:
         box.set(edgecolor="#999999", linewidth=0)
         ax.add_patch(box)
         return
-    red, green, blue = (_linear(each) for each in colormaps[COLOURS](number / 100)[:3])
+    red, green, blue = (_linear(channel) for channel in colormaps[COLOURS](number / 100)[:3])
     colour = "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > BRIGHT else "white"
     ax.text(column, row, f"{number:.1f}", ha="center", va="center", color=colour, fontsize=8)
 

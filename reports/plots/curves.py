@@ -77,16 +77,15 @@ def points(results: pd.DataFrame, attack: str, accuracy: Accuracy) -> pd.DataFra
     """
     curves = budget_curves(results)
     curves = curves[curves["attack"] == attack].reset_index(drop=True)
-    images = results["n_images"].to_numpy()[curves["entry"].to_numpy(dtype=int)]
+    rows = results.iloc[curves["entry"].to_numpy(dtype=int)].reset_index(drop=True)
     percent = curves[accuracy].where(curves["status"] == "ok").astype(float)
-    own = results.iloc[curves["entry"].to_numpy(dtype=int)].reset_index(drop=True)
-    constants = own["flags"].fillna("").map(constants_in).where(own["attack"] == attack)
-    found = curves[["label", "eps_255"]].assign(
-        n_images=images, percent=percent, constants=constants
+    constants = rows["flags"].fillna("").map(constants_in).where(rows["attack"] == attack)
+    drawn = curves[["label", "eps_255"]].assign(
+        n_images=rows["n_images"], percent=percent, constants=constants
     )
-    ranges = [_interval(each) for each in found.itertuples()]
-    found[["low", "high"]] = np.array(ranges, dtype=float).reshape(-1, 2)
-    return found
+    ranges = [_interval(point) for point in drawn.itertuples()]
+    drawn[["low", "high"]] = np.array(ranges, dtype=float).reshape(-1, 2)
+    return drawn
 
 
 def attack_title(results: pd.DataFrame, attack: str, attacks: Mapping[str, Condition]) -> str:
@@ -125,8 +124,8 @@ def _name(label: str, rows: pd.DataFrame, shown: Panel) -> str:
 def _constants(rows: pd.DataFrame) -> str:
     """A line of the legend for each set of constants, with its budgets where there are several."""
     groups = list(rows.dropna(subset="constants").groupby("constants", sort=False))
-    budgets = [", ".join(f"{each:g}" for each in own["eps_255"]) for _, own in groups]
-    at = ["" if len(groups) == 1 else f"{each}/255: " for each in budgets]
+    budgets = [", ".join(f"{eps:g}" for eps in points["eps_255"]) for _, points in groups]
+    at = ["" if len(groups) == 1 else f"{listed}/255: " for listed in budgets]
     lines = [lettering(f"({which}{name})") for which, (name, _) in zip(at, groups, strict=True)]
     return "".join(f"\n{line}" for line in lines)
 
@@ -151,13 +150,13 @@ def _draw(ax: Axes, rows: pd.DataFrame, style: Look, name: str, *, band: bool) -
 
 def _budget_axis(ax: Axes, budgets: Sequence[float], shown: Panel) -> None:
     """A tick at each budget, or at most `MOST_TICKS` of them."""
-    positive = [each for each in budgets if each > 0]
+    positive = [budget for budget in budgets if budget > 0]
     logarithmic = bool(positive) and positive[-1] / positive[0] > WIDEST_LINEAR
     if logarithmic:
         ax.set_xscale("symlog", linthresh=positive[0], linscale=0.4)
     ticks = budgets[:: -(-len(budgets) // MOST_TICKS)]
     ax.xaxis.set_major_locator(FixedLocator(ticks))
-    ax.xaxis.set_major_formatter(FixedFormatter([f"{each:g}" for each in ticks]))
+    ax.xaxis.set_major_formatter(FixedFormatter([f"{tick:g}" for tick in ticks]))
     ax.xaxis.set_minor_locator(NullLocator())
     unit = "normalised units" if _is_normalized(shown.protocol) else "pixels"
     ax.set_xlabel(f"budget, x/255 in {unit}{', log scale' if logarithmic else ''}")

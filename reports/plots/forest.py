@@ -1,17 +1,25 @@
-"""Differences to a baseline on the same images, with their intervals."""
+"""Differences to a baseline on the same images, with their intervals: axes, and pictures."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from .lettering import lettering
+from ..imagenet_c.corruption_rows import CORRUPTED
+from ..text.file_names import file_name, places
+from .lettering import lettering, styled
+from .panel import outside_legend
+from .picture import Picture
 from .series import Look, looks
 
 MOST_MODELS = 6
 """Models under each other in one condition; draw more on axes of their own."""
 SPREAD = 0.7
 """Share of a condition's height that its models take."""
+MOST_CONDITIONS = 30
+"""Rows of one picture. Where there are more, corruptions are left to the tables; where there are
+still more, everything is."""
 
 
 def difference_forest(
@@ -62,7 +70,7 @@ def _draw(ax: Axes, rows: pd.DataFrame, heights: list[float], style: Look, name:
     ax.errorbar(
         rows["difference"],
         heights,
-        xerr=[each.clip(lower=0).to_numpy() for each in errors],
+        xerr=[length.clip(lower=0).to_numpy() for length in errors],
         color=style.colour,
         linestyle="none",
         elinewidth=1.2,
@@ -79,3 +87,36 @@ def _draw(ax: Axes, rows: pd.DataFrame, heights: list[float], style: Look, name:
         marker=style.marker,
         zorder=4,
     )
+
+
+def forest_pictures(differences: pd.DataFrame, baseline: str) -> Iterator[Picture]:
+    """One forest plot for each data set and protocol, and for each few models.
+
+    Args:
+        differences: ``dataset``, ``protocol``, ``n_images`` and the columns of `difference_forest`.
+        baseline: label of the model that the others are compared with.
+    """
+    look_of = looks([baseline, *differences["label"]])
+    for (dataset, protocol), rows in differences.groupby(["dataset", "protocol"], sort=False):
+        if rows["condition"].nunique() > MOST_CONDITIONS:
+            rows = rows[~rows["condition"].str.partition("/")[0].isin(CORRUPTED)]
+        labels = list(dict.fromkeys(rows["label"]))
+        conditions = rows["condition"].nunique()
+        if not 0 < conditions <= MOST_CONDITIONS:
+            continue
+        place = f"{dataset}, {rows['n_images'].max()} images, protocol {protocol}"
+        for first in range(0, len(labels), MOST_MODELS):
+            some = labels[first : first + MOST_MODELS]
+            with styled():
+                figure = Figure(figsize=(6.2, 1.2 + conditions * (0.14 + 0.14 * len(some))))
+                ax = figure.subplots()
+                shown = rows[rows["label"].isin(some)]
+                difference_forest(ax, shown, baseline=baseline, place=place, look_of=look_of)
+                outside_legend(ax)
+            number = f"{first // MOST_MODELS + 1}" if len(labels) > MOST_MODELS else ""
+            title = f"Differences to {baseline}: {place}"
+            alt = f"Forest plot of top-1 accuracy minus the baseline's. {title}. "
+            alt += f"Models: {', '.join(some)}. The numbers are in the table below."
+            place_names = places(rows, differences, ("dataset", "protocol"))
+            name = file_name("differences", *place_names, number)
+            yield Picture(name, title, alt, figure)

@@ -12,11 +12,10 @@ from ..imagenet_c.corruption_error import Baseline
 from ..imagenet_c.corruption_rows import CORRUPTED
 from ..metrics.sweeps import budget_curves
 from ..text.file_names import file_name, places
-from .corruption_pictures import corruption_pictures
+from .corruption_bars import corruption_pictures
 from .curves import Accuracy, attack_title, budget_curve, points
-from .legend import legend_height, outside_legend
 from .lettering import styled
-from .panel import panel
+from .panel import legend_height, outside_legend, panel
 from .picture import Picture
 from .series import Look, looks
 
@@ -74,9 +73,9 @@ def _budgets(
 def _described(rows: pd.DataFrame, attack: str, labels: list[str]) -> str:
     if len(labels) > MOST_NAMES:
         return f"{len(labels)} models; their numbers are in the tables."
-    said = []
+    sentences = []
     for label, curve in points(rows, attack, "top1").groupby("label", sort=False):
         scored = curve.dropna(subset="percent")
-        steps = [f"{each.percent:.1f} at {each.eps_255:g}/255" for each in scored.itertuples()]
-        said.append(f"{label}: top-1 {', '.join(steps) or 'not scored'}.")
-    return " ".join(said)
+        steps = [f"{point.percent:.1f} at {point.eps_255:g}/255" for point in scored.itertuples()]
+        sentences.append(f"{label}: top-1 {', '.join(steps) or 'not scored'}.")
+    return " ".join(sentences)

@@ -36,7 +36,7 @@ class Matched(NamedTuple):
     def rights(self, metric: str = "top1") -> tuple[Rights, Rights]:
         """Whether each image is right, for both."""
         below = METRICS[metric]
-        first, second = (each["rank"].to_numpy() < below for each in self)
+        first, second = (rows["rank"].to_numpy() < below for rows in self)
         return first, second
 
 
@@ -61,14 +61,14 @@ def match(runs: Runs, first: int, second: int, *, intersect: bool = False) -> Ma
     if not intersect:
         _check_data(one, other)
     matched = Matched(*(_scored(runs.of(entry)) for entry in (first, second)))
-    one_codes, other_codes = (each["image"].cat.codes.to_numpy() for each in matched)
+    one_codes, other_codes = (rows["image"].cat.codes.to_numpy() for rows in matched)
     if not np.array_equal(one_codes, other_codes):
         if not intersect:
             raise Unlike("they were scored on other images, since some could not be read")
         _, *positions = np.intersect1d(one_codes, other_codes, return_indices=True)
         order = np.argsort(positions[0])  # as in the data set, not as the ids were read
         matched = Matched(
-            *(each.iloc[at[order]] for each, at in zip(matched, positions, strict=True))
+            *(rows.iloc[at[order]] for rows, at in zip(matched, positions, strict=True))
         )
         if matched.first.empty:
             raise Unlike("they have no image in common")
@@ -101,11 +101,11 @@ def _differ(difference: Difference) -> str:
 def _check_same_images(one: Entry, other: Entry, matched: Matched) -> None:
     """The same ids must be the same images: labels, and pixels where both crop alike."""
     names = ["target"]
-    views = [each.evaluation.preprocessing for each in (one, other)]
+    views = [entry.evaluation.preprocessing for entry in (one, other)]
     if all(getattr(views[0], name) == getattr(views[1], name) for name in IMAGES):
         names.append("pixels_sha256")
     for name in names:
-        first, second = (each[name].to_numpy() for each in matched)
+        first, second = (rows[name].to_numpy() for rows in matched)
         unlike = np.flatnonzero(first != second)
         if len(unlike):
             image = matched.first["image"].iloc[int(unlike[0])]

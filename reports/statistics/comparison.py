@@ -28,6 +28,7 @@ CHANGED = (
     *("baseline_prediction", "prediction", "change"),
 )
 ALL_IMAGES = "all"
+INTERSECT = "; --intersect compares the images that both have"
 Place = tuple[str, str, str]
 """Data set (as the run calls it), protocol and condition."""
 
@@ -113,8 +114,8 @@ def check_baseline(labels: Sequence[str], baseline: str | None) -> None:
         UserError: naming the labels.
     """
     if baseline is not None and baseline not in labels:
-        known = ", ".join(dict.fromkeys(labels))
-        raise UserError(f"--baseline {baseline!r} is not among the labels: {known}")
+        names = ", ".join(dict.fromkeys(labels))
+        raise UserError(f"--baseline {baseline!r} is not among the labels: {names}")
 
 
 class _Comparing:
@@ -135,11 +136,11 @@ class _Comparing:
 
     def compare(self, label: str) -> None:
         """Compare one label under all conditions."""
-        own, base = self.places[label], self.places[self.baseline]
+        places, base = self.places[label], self.places[self.baseline]
         for place, first in base.items():
-            if place in own and self._is_scored(place, label, first, own[place]):
-                self._add(place, label, first, own[place])
-        self.notes += _absent(label, own, self.baseline, base)
+            if place in places and self._is_scored(place, label, first, places[place]):
+                self._add(place, label, first, places[place])
+        self.notes += _absent(label, places, self.baseline, base)
 
     def finish(self) -> Comparison:
         """Correct the p values over all rows."""
@@ -158,7 +159,7 @@ class _Comparing:
             status = self.statuses[position]
             if status == "error" or (status == "incomplete" and not self.intersect):
                 what = "failed" if status == "error" else "is incomplete"
-                hint = "" if status == "error" else "; --intersect compares what is there"
+                hint = "" if status == "error" else INTERSECT
                 self.notes.append(f"{name}: {place[-1]} {what} and is not compared{hint}")
                 return False
         return True
@@ -203,7 +204,7 @@ class _Comparing:
             ) from reason
 
     def _which(self, images: int, first: int, second: int) -> str:
-        totals = [self.runs.entries[each].n_expected for each in (first, second)]
+        totals = [self.runs.entries[entry].n_expected for entry in (first, second)]
         if totals == [images, images]:
             return ALL_IMAGES
         if not self.intersect:
@@ -218,9 +219,9 @@ def _place(entry: Entry) -> Place:
 
 
 def _absent(
-    label: str, own: dict[Place, int], baseline: str, base: dict[Place, int]
+    label: str, of_label: dict[Place, int], baseline: str, base: dict[Place, int]
 ) -> Iterator[str]:
-    for name, has, other in ((label, own, base), (baseline, base, own)):
+    for name, has, other in ((label, of_label, base), (baseline, base, of_label)):
         places: dict[tuple[str, str], list[str]] = {}
         for dataset, protocol, condition in other:
             if (dataset, protocol, condition) not in has:
@@ -230,15 +231,14 @@ def _absent(
 
 
 def _hint(reason: str) -> str:
-    on_images = "data sets differ" in reason or "could not be read" in reason
-    return "; --intersect compares the images that both have" if on_images else ""
+    return INTERSECT if "data sets differ" in reason or "not be read" in reason else ""
 
 
 def _changed(matched: Matched, about: dict[str, str]) -> pd.DataFrame:
     """Images that only one of the two has right."""
     first, second = matched.rights()
     at = np.flatnonzero(first != second)
-    found = pd.DataFrame(
+    changed = pd.DataFrame(
         {
             "image": matched.first["image"].iloc[at].astype(str).to_numpy(),
             "target": matched.first["target"].iloc[at].to_numpy(np.int64),
@@ -247,4 +247,4 @@ def _changed(matched: Matched, about: dict[str, str]) -> pd.DataFrame:
             "change": np.where(second[at], "won", "lost"),
         }
     )
-    return found.assign(**about)
+    return changed.assign(**about)

@@ -27,5 +27,5 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
         return Interval(0.0, 1.0)
     from scipy.stats import binomtest
 
-    found = binomtest(successes, trials).proportion_ci(level, method="wilson")
-    return Interval(float(found.low), float(found.high))
+    interval = binomtest(successes, trials).proportion_ci(level, method="wilson")
+    return Interval(float(interval.low), float(interval.high))

@@ -1,1 +1,1 @@
-"""Tables in every format from one kind of table; see `sheet.py`."""
+"""Tables in every format from one kind of table; see `table.py`."""

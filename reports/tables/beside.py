@@ -1,9 +1,8 @@
 """A table with the published numbers beside it."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ..imagenet_c.corruption_rows import ATTACK
@@ -11,8 +10,8 @@ from ..merging.runs import Runs
 from ..published import Published, differences, own_interval, published_numbers, verdict
 from ..statistics.comparable import METRICS
 from ..statistics.intervals import Interval
-from .sheet import ABOUT, Column, Sheet
-from .shifts import SCORES
+from .presets.table2 import SCORES
+from .table import Column, Table
 
 COLUMNS = (
     Column("ours"),
@@ -28,73 +27,73 @@ NOTE = (
 )
 
 
-class Beside(NamedTuple):
-    """One number of ours with its published one."""
-
-    row: int
-    column: int
-    entry: int
-    number: Published
-
-
-def beside_published(sheet: Sheet, runs: Runs, table: pd.DataFrame) -> Sheet | None:
+def beside_published(table: Table, runs: Runs, results: pd.DataFrame) -> Table | None:
     """Ours and published, one number a row; None where nothing of it is published.
 
     Args:
-        sheet: a table of labels (rows) under conditions.
+        table: a table of labels (rows) under conditions.
         runs: merged runs.
-        table: their `results`.
+        results: their `results`.
     """
-    found = list(_pairs(sheet, runs, table))
-    if not found:
+    pairs = list(_pairs(table, runs, results))
+    if not pairs:
         return None
-    lines = [_line(sheet, runs, table, each) for each in found]
     names = [
-        (" ".join(sheet.row_names[each.row]), sheet.columns[each.column].full_name)
-        for each in found
+        (" ".join(table.row_names[row]), table.columns[column].full_name)
+        for row, column, *_ in pairs
     ]
+    lines = [_line(table, runs, results, *pair) for pair in pairs]
     frame = pd.DataFrame(lines, index=pd.MultiIndex.from_tuples(names, names=["model", "number"]))
-    about = sheet.about.iloc[[each.row for each in found]].set_axis(frame.index)
-    return Sheet(
-        f"{sheet.name}-published",
-        f"{sheet.title}: beside the published numbers",
+    about = table.about.iloc[[row for row, *_ in pairs]].set_axis(frame.index)
+    return Table(
+        f"{table.name}-published",
+        f"{table.title}: beside the published numbers",
         frame,
         COLUMNS,
-        about[list(ABOUT)],
+        about,
         groups=tuple(label for label, _ in names),
-        entries=np.full(frame.shape, -1, np.int64),
         notes=(NOTE,),
     )
 
 
-def _pairs(sheet: Sheet, runs: Runs, table: pd.DataFrame) -> Iterator[Beside]:
-    known = published_numbers()
-    for row, names in enumerate(sheet.row_names):
-        own = table[table["label"] == names[0]]
-        if own.empty:
+def _pairs(
+    table: Table, runs: Runs, results: pd.DataFrame
+) -> Iterator[tuple[int, int, int, Published]]:
+    """Row, column and entry of each number of ours that has a published one, and that."""
+    published = published_numbers()
+    scores = {column: name for name, column in SCORES.items()}
+    for row, names in enumerate(table.row_names):
+        of_label = results[results["label"] == names[0]]
+        if of_label.empty:
             continue
-        model = str(own["model"].iloc[0])
-        corrupted = own.index[own["attack"] == ATTACK]
-        scores = {column: name for name, column in SCORES.items()}
-        for position, column in enumerate(sheet.columns):
-            entry = -1 if sheet.entries is None else int(sheet.entries[row, position])
+        model = str(of_label["model"].iloc[0])
+        corrupted = of_label.index[of_label["attack"] == ATTACK]
+        for position, column in enumerate(table.columns):
+            entry = int(table.entries[row, position])
             metric, condition = column.metric, ""
             if column in scores and len(corrupted):
                 entry, metric, condition = int(corrupted[0]), scores[column], ATTACK
             elif entry >= 0:
                 condition = runs.entries[entry].condition.id
-            number = known.get((model, condition, metric))
-            if number is not None and sheet.cell(row, position):
-                yield Beside(row, position, entry, number)
+            number = published.get((model, condition, metric))
+            if number is not None and table.cell(row, position):
+                yield row, position, entry, number
 
 
-def _line(sheet: Sheet, runs: Runs, table: pd.DataFrame, each: Beside) -> list[float | str | None]:
-    ours: Any = sheet.frame.iat[each.row, each.column]
-    n_images, published = int(table["n_images"].iloc[each.entry]), each.number.value
+def _line(
+    table: Table,
+    runs: Runs,
+    results: pd.DataFrame,
+    row: int,
+    column: int,
+    entry: int,
+    number: Published,
+) -> list[float | str | None]:
+    ours: Any = table.frame.iat[row, column]
+    n_images, published = int(results["n_images"].iloc[entry]), number.value
     interval: Interval | None = None
-    if sheet.columns[each.column].metric in METRICS:
+    if table.columns[column].metric in METRICS:
         interval = own_interval(ours, n_images)
-    reasons = list(differences(runs.entries[each.entry], each.number, n_images))
+    reasons = list(differences(runs.entries[entry], number, n_images))
     bounds = [None, None] if interval is None else [bound - published for bound in interval]
-    said = verdict(reasons, interval, published)
-    return [ours, published, ours - published, *bounds, said]
+    return [ours, published, ours - published, *bounds, verdict(reasons, interval, published)]

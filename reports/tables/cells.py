@@ -14,104 +14,69 @@ from ..merging.identity import entry_identity
 from ..merging.runs import Entry, Runs
 from ..metrics.notes import notes
 from ..text.file_names import file_name
-from .sheet import ABOUT, Column, Sheet
+from .table import ABOUT, Column, Table
 
 
-class Need(NamedTuple):
+class CellSpec(NamedTuple):
     """What a column shows: a metric of results.csv under one condition."""
 
     column: Column
     condition: str
 
 
-class Cells(NamedTuple):
-    """Rows of labels under columns of conditions.
-
-    Attributes:
-        columns: what each column shows.
-        frame: values by label; NaN where there is none.
-        entries: of each value, position of its entry; -1 where there is none.
-        groups: of each label.
-        about: columns `ABOUT` by label.
-        notes: what must be known, missing and unscored cells first.
-        used: the rows of the results that were used, once each.
-    """
-
-    columns: tuple[Column, ...]
-    frame: pd.DataFrame
-    entries: NDArray[np.int64]
-    groups: tuple[str, ...]
-    about: pd.DataFrame
-    notes: tuple[str, ...]
-    used: pd.DataFrame
-
-
-def blocks(table: pd.DataFrame, by: Sequence[str] = ("dataset", "protocol")) -> list[pd.DataFrame]:
+def blocks(table: pd.DataFrame, by: Sequence[str]) -> list[pd.DataFrame]:
     """Rows that may stand in one table; the index keeps their positions in ``table``."""
-    groups = table.groupby(list(by), sort=False, observed=True)
-    return [rows for _, rows in groups]
+    return [rows for _, rows in table.groupby(list(by), sort=False, observed=True)]
 
 
-def fill(runs: Runs, rows: pd.DataFrame, needs: Sequence[Need]) -> Cells:
-    """Fill a table of labels and conditions.
+def fill(name: str, title: str, runs: Runs, rows: pd.DataFrame, specs: Sequence[CellSpec]) -> Table:
+    """A table of labels under conditions; missing and unscored cells are noted first.
 
     Args:
+        name: what it is; the data set and protocol are added to the file's name.
+        title: one line.
         runs: merged runs.
         rows: of their `results`, of one protocol.
-        needs: the columns.
+        specs: the columns.
 
     Raises:
         UserError: a column that would mix what cannot be compared.
     """
     groups = _grouped(runs, rows)
-    positions = np.full((len(groups), len(needs)), -1, np.int64)
+    positions = np.full((len(groups), len(specs)), -1, np.int64)
     by_place = _by_place(rows)
-    for column, need in enumerate(needs):
+    for column, spec in enumerate(specs):
         for row, label in enumerate(groups):
-            positions[row, column] = by_place.get((label, need.condition), -1)
-        name = need.column.full_name or need.condition
-        check_alike(runs, name, [int(each) for each in positions[:, column] if each >= 0])
+            positions[row, column] = by_place.get((label, spec.condition), -1)
+        shown = [int(position) for position in positions[:, column] if position >= 0]
+        check_alike(runs, spec.column.full_name or spec.condition, shown)
     values = np.full(positions.shape, np.nan)
     for (row, column), position in np.ndenumerate(positions):
         if position >= 0:
-            values[row, column] = rows.at[position, needs[column].column.metric]
-    labels = pd.Index(list(groups), name="model")
-    used = rows.loc[[int(each) for each in dict.fromkeys(positions[positions >= 0])]]
-    said = [*_missing(rows, list(groups), needs, positions), *unscored(used)]
-    said += [*_budgets(runs, used), *notes(runs, used)]
-    return Cells(
-        tuple(need.column for need in needs),
-        pd.DataFrame(values, index=labels),
-        positions,
-        tuple(groups.values()),
-        about(used, list(groups)),
-        tuple(said),
-        used,
-    )
-
-
-def sheet_of(name: str, title: str, cells: Cells, *, place: str | None = None) -> Sheet:
-    """A table of these cells, named after what it is and what it is of.
-
-    Args:
-        name: what it is.
-        title: one line.
-        cells: of one data set and protocol, unless ``place`` says what they are of.
-        place: what it is of.
-    """
-    places = [next(filter(None, cells.about[part]), "") for part in ABOUT[:2]]
-    places = places if place is None else [place]
-    frame = cells.frame.set_axis(pd.RangeIndex(cells.frame.shape[1]), axis=1)
-    return Sheet(
+            values[row, column] = rows.at[position, specs[column].column.metric]
+    used = rows_of(rows, positions)
+    described = about(used, list(groups))
+    places = [next(filter(None, described[part]), "") for part in ABOUT[:2]]
+    return Table(
         file_name(name, *places),
         title,
-        frame,
-        cells.columns,
-        cells.about,
-        cells.groups,
-        cells.entries,
-        notes=cells.notes,
+        pd.DataFrame(values, index=pd.Index(list(groups), name="model")),
+        tuple(spec.column for spec in specs),
+        described,
+        tuple(groups.values()),
+        positions,
+        notes=(
+            *_missing(rows, list(groups), specs, positions),
+            *unscored(used),
+            *_budgets(runs, used),
+            *notes(runs, used),
+        ),
     )
+
+
+def rows_of(rows: pd.DataFrame, positions: NDArray[np.int64]) -> pd.DataFrame:
+    """The rows of the results that cells are from, once each."""
+    return rows.loc[list(dict.fromkeys(positions[positions >= 0].tolist()))]
 
 
 def backbone(entry: Entry) -> str:
@@ -134,45 +99,45 @@ def about(used: pd.DataFrame, names: Sequence[Any], by: Sequence[str] = ("label"
     keys = [
         key if len(key) > 1 else key[0] for key in zip(*(used[name] for name in by), strict=True)
     ]
-    said = [_about_row(used[np.array([key == name for key in keys], bool)]) for name in names]
-    return pd.DataFrame(said, columns=list(ABOUT), index=pd.Index(names))
+    parts = [_about_row(used[np.array([key == name for key in keys], bool)]) for name in names]
+    return pd.DataFrame(parts, columns=list(ABOUT), index=pd.Index(names))
 
 
-def _about_row(own: pd.DataFrame) -> dict[str, str]:
-    scored = own[own["status"] == "ok"]
-    counts = sorted(set((own if scored.empty else scored)["n_images"]))
+def _about_row(results: pd.DataFrame) -> dict[str, str]:
+    scored = results[results["status"] == "ok"]
+    counts = sorted(set((results if scored.empty else scored)["n_images"]))
     images = dict.fromkeys([*counts[:1], *counts[-1:]])
-    flags = dict.fromkeys(flag for cell in own["flags"] for flag in cell.split(";") if flag)
+    flags = dict.fromkeys(flag for cell in results["flags"] for flag in cell.split(";") if flag)
     return {
-        "dataset": ", ".join(dict.fromkeys(own["dataset"])),
-        "protocol": ", ".join(dict.fromkeys(own["protocol"])),
+        "dataset": ", ".join(dict.fromkeys(results["dataset"])),
+        "protocol": ", ".join(dict.fromkeys(results["protocol"])),
         "n_images": "-".join(str(count) for count in images),
-        "seed": ", ".join(str(seed) for seed in dict.fromkeys(own["seed"])),
+        "seed": ", ".join(str(seed) for seed in dict.fromkeys(results["seed"])),
         "flags": ";".join(flags),
     }
 
 
 def _grouped(runs: Runs, rows: pd.DataFrame) -> dict[str, str]:
     """Labels with their groups; members of a group stand together."""
-    found = {
+    groups = {
         str(label): backbone(runs.entries[int(str(position))])
         for position, label in rows.drop_duplicates("label")["label"].items()
     }
-    order = list(dict.fromkeys(found.values()))
-    return dict(sorted(found.items(), key=lambda item: order.index(item[1])))
+    order = list(dict.fromkeys(groups.values()))
+    return dict(sorted(groups.items(), key=lambda item: order.index(item[1])))
 
 
 def _by_place(rows: pd.DataFrame) -> dict[tuple[str, str], int]:
     twice = rows[rows.duplicated(["label", "condition"])]
     if len(twice):
         label, condition = twice.iloc[0][["label", "condition"]]
-        own = rows[(rows["label"] == label) & (rows["condition"] == condition)]
+        both = rows[(rows["label"] == label) & (rows["condition"] == condition)]
         raise UserError(
-            f"{label} has {condition} on {' and on '.join(own['dataset'])}; one cell cannot hold "
+            f"{label} has {condition} on {' and on '.join(both['dataset'])}; one cell cannot hold "
             "both, so report them separately"
         )
     places = zip(rows["label"], rows["condition"], strict=True)
-    return dict(zip(places, (int(each) for each in rows.index), strict=True))
+    return dict(zip(places, map(int, rows.index), strict=True))
 
 
 def check_alike(runs: Runs, name: str, positions: Sequence[int]) -> None:
@@ -188,11 +153,11 @@ def check_alike(runs: Runs, name: str, positions: Sequence[int]) -> None:
     """
     for position in positions[1:]:
         one, other = runs.entries[positions[0]], runs.entries[position]
-        found = first_difference(_treated(one), _treated(other))
-        if found:
+        difference = first_difference(_treated(one), _treated(other))
+        if difference:
             raise UserError(
-                f"column {name} would mix: {found.path} is "
-                f"{found.old} for {one.evaluation.label} and {found.new} for "
+                f"column {name} would mix: {difference.path} is "
+                f"{difference.old} for {one.evaluation.label} and {difference.new} for "
                 f"{other.evaluation.label}; report them separately"
             )
 
@@ -204,20 +169,23 @@ def _treated(entry: Entry) -> dict[str, Any]:
 
 
 def _missing(
-    rows: pd.DataFrame, labels: Sequence[str], needs: Sequence[Need], positions: NDArray[np.int64]
+    rows: pd.DataFrame,
+    labels: Sequence[str],
+    specs: Sequence[CellSpec],
+    positions: NDArray[np.int64],
 ) -> Iterator[str]:
     """Conditions that a label has not, with the budgets that there are instead."""
     lacking: dict[str, list[str]] = {}
     for row, column in zip(*np.nonzero(positions < 0), strict=True):
-        own = lacking.setdefault(needs[int(column)].condition, [])
-        if labels[int(row)] not in own:
-            own.append(labels[int(row)])
+        without = lacking.setdefault(specs[int(column)].condition, [])
+        if labels[int(row)] not in without:
+            without.append(labels[int(row)])
     for condition, without in lacking.items():
         attack, at, _ = condition.partition("@")
         others = rows.loc[(rows["attack"] == attack) & rows["label"].isin(without), "condition"]
-        there = dict.fromkeys(other.partition("@")[2] for other in others)
-        has = f"; there is {', '.join(there)}" if at and there else ""
-        yield f"{condition} was not run for {', '.join(without)}{has}."
+        budgets = dict.fromkeys(other.partition("@")[2] for other in others)
+        instead = f"; there is {', '.join(budgets)}" if at and budgets else ""
+        yield f"{condition} was not run for {', '.join(without)}{instead}."
 
 
 def unscored(used: pd.DataFrame) -> Iterator[str]:
@@ -231,10 +199,10 @@ def unscored(used: pd.DataFrame) -> Iterator[str]:
 
 def _budgets(runs: Runs, used: pd.DataFrame) -> Iterator[str]:
     """What budgets in normalised units allow in pixels."""
-    said: dict[str, None] = {}
+    limits: dict[str, None] = {}
     for position, row in used.iterrows():
         threat = runs.entries[int(str(position))].condition.threat
         if threat.space == "normalized" and row["eps_255"] > 0:
-            said[f"{row['eps_255']:g}/255 at most {row['eps_pixel_255_max']:.3g}/255"] = None
-    if said:
-        yield f"In pixels, budgets in normalised units allow: {', '.join(said)}."
+            limits[f"{row['eps_255']:g}/255 at most {row['eps_pixel_255_max']:.3g}/255"] = None
+    if limits:
+        yield f"In pixels, budgets in normalised units allow: {', '.join(limits)}."

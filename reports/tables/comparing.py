@@ -9,7 +9,7 @@ from ..metrics.notes import flags_of, where
 from ..statistics.comparison import ALL_IMAGES, Comparison
 from ..statistics.paired import DRAWS
 from ..text.file_names import file_name
-from .sheet import ABOUT, Column, Sheet
+from .table import ABOUT, Column, Table
 
 SHOWN = {
     "baseline_top1": Column("base", "top-1"),
@@ -27,21 +27,21 @@ SHOWN = {
 TITLE = "{0}: accuracy on the same images, percent"
 
 
-def comparison_tables(comparison: Comparison) -> list[Sheet]:
+def comparison_tables(comparison: Comparison) -> list[Table]:
     """One table for each data set and protocol, all models in it."""
     rows = _in_words(comparison.rows)
     groups = rows.groupby(["dataset", "protocol"], sort=False)
     title = TITLE.format(f"Models against {comparison.baseline}")
-    said = comparison_notes(comparison)
-    return [_sheet(part, ["label", "condition"], title, said) for _, part in groups]
+    below = comparison_notes(comparison)
+    return [_table(part, ["label", "condition"], title, below) for _, part in groups]
 
 
-def tables_by_model(comparison: Comparison) -> list[Sheet]:
+def tables_by_model(comparison: Comparison) -> list[Table]:
     """One narrow table for each data set, protocol and model; `comparison_notes` go below all."""
     rows = _in_words(comparison.rows)
     groups = rows.groupby(["dataset", "protocol", "label"], sort=False)
     return [
-        _sheet(part, ["condition"], TITLE.format(f"{label} against {comparison.baseline}"), ())
+        _table(part, ["condition"], TITLE.format(f"{label} against {comparison.baseline}"), ())
         for (_, _, label), part in groups
     ]
 
@@ -86,17 +86,17 @@ def _in_words(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(verdict=verdict.where(rows["significant"], "not shown"))
 
 
-def _sheet(rows: pd.DataFrame, keys: Sequence[str], title: str, notes: tuple[str, ...]) -> Sheet:
+def _table(rows: pd.DataFrame, keys: Sequence[str], title: str, notes: tuple[str, ...]) -> Table:
     frame = rows.set_index(list(keys))[list(SHOWN)]
     frame = frame.rename_axis(["model" if key == "label" else key for key in keys])
     first = rows.iloc[0]
-    about = rows[["dataset", "protocol", "n_images", "seed", "flags"]].astype(str)
-    return Sheet(
+    about = rows[list(ABOUT)].astype(str)
+    return Table(
         file_name("comparison", first["dataset"], first["protocol"]),
         title,
-        frame.set_axis(pd.RangeIndex(len(SHOWN)), axis=1),
+        frame,
         tuple(SHOWN.values()),
-        about[list(ABOUT)].set_axis(frame.index),
+        about.set_axis(frame.index),
         groups=tuple(str(label) for label in rows["label"]),
         notes=notes,
     )

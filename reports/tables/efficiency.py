@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.regular import check_regular
 
 from ..published import Published, published_numbers
-from .sheet import ABOUT, Column, Sheet
+from .table import ABOUT, Column, Table
 
 FILE = "efficiency.csv"
 SHOWN = {
@@ -30,7 +29,7 @@ TOGETHER = ["device", "threads", "batch_size"]
 """Times are compared where these are equal."""
 
 
-def efficiency_tables(paths: Sequence[Path]) -> list[Sheet]:
+def efficiency_tables(paths: Sequence[Path]) -> list[Table]:
     """One table for each device, number of threads and batch size.
 
     Args:
@@ -47,7 +46,7 @@ def efficiency_tables(paths: Sequence[Path]) -> list[Sheet]:
             f"{given}: {twice['label'].iloc[0]} is measured twice alike; give one of the files"
         )
     groups = [rows for _, rows in table.groupby(TOGETHER, sort=False)]
-    return [_sheet(rows, number) for number, rows in enumerate(groups, start=1)]
+    return [_table(rows, number) for number, rows in enumerate(groups, start=1)]
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -73,7 +72,7 @@ def _read(path: Path) -> pd.DataFrame:
     return table
 
 
-def _sheet(rows: pd.DataFrame, number: int) -> Sheet:
+def _table(rows: pd.DataFrame, number: int) -> Table:
     index = pd.Index(rows["label"], name="model")
     place = f"{rows['device'].iloc[0]}, {rows['threads'].iloc[0]} threads"
     about = pd.DataFrame("", index=index, columns=list(ABOUT))
@@ -81,13 +80,12 @@ def _sheet(rows: pd.DataFrame, number: int) -> Sheet:
     frame = rows.set_axis(index)[list(SHOWN)].assign(
         ratio=(rows["ms_per_image_median"] / first).to_numpy()
     )
-    return Sheet(
+    return Table(
         "efficiency" if number == 1 else f"efficiency-{number}",
         f"Forward passes on {place}, batches of {rows['batch_size'].iloc[0]}",
-        frame.set_axis(pd.RangeIndex(len(SHOWN) + 1), axis=1).set_axis(index),
+        frame,
         (*SHOWN.values(), Column("ratio of medians", digits=3)),
         about,
-        entries=np.full((len(rows), len(SHOWN) + 1), -1, np.int64),
         notes=(
             "GMACs: 10^9 multiply-adds of one image (in papers often called GFLOPs).",
             f"ratio of medians: to that of {index[0]}; the command efficiency prints the median of "
@@ -97,36 +95,32 @@ def _sheet(rows: pd.DataFrame, number: int) -> Sheet:
 
 
 PUBLISHED = ("ms_per_image_median", "gmacs", "params_million")
-BESIDE = (
-    *(Column(name, digits=3) for name in ("ours", "published", "difference")),
-    Column("verdict", digits=None),
-)
 PRINTED_DIGITS = {"gmacs": 2, "params_million": 1}
 """With how many digits the paper prints what can be compared at all."""
 
 
-def efficiency_beside_published(sheet: Sheet) -> Sheet | None:
+def efficiency_beside_published(table: Table) -> Table | None:
     """Counts of multiply-adds and parameters beside the published ones; times are another device's.
 
     Models are known by their names, which are the default labels.
     """
-    known, rows = published_numbers(), []
-    for (label,), values in zip(sheet.row_names, sheet.frame.to_numpy(float), strict=True):
+    published, rows = published_numbers(), []
+    for (label,), values in zip(table.row_names, table.frame.to_numpy(float), strict=True):
         for metric in PUBLISHED:
-            number = known.get((label, "forward", metric))
+            number = published.get((label, "forward", metric))
             if number is not None:
                 ours = values[list(SHOWN).index(metric)]
-                said = _said(ours, metric, number)
-                rows.append((label, SHOWN[metric].full_name, ours, number.value, said))
+                verdict = _verdict(ours, metric, number)
+                rows.append((label, SHOWN[metric].full_name, ours, number.value, verdict))
     if not rows:
         return None
     index = pd.MultiIndex.from_tuples([row[:2] for row in rows], names=["model", "number"])
     frame = pd.DataFrame([row[2:] for row in rows], index=index)
     frame.insert(2, "difference", frame[0] - frame[1])
-    return Sheet(
-        f"{sheet.name}-published",
-        f"{sheet.title}: beside the published numbers",
-        frame.set_axis(pd.RangeIndex(4), axis=1),
+    return Table(
+        f"{table.name}-published",
+        f"{table.title}: beside the published numbers",
+        frame,
         (
             *(Column(name, digits=3) for name in ("ours", "published", "difference")),
             Column("verdict", digits=None),
@@ -137,7 +131,7 @@ def efficiency_beside_published(sheet: Sheet) -> Sheet | None:
     )
 
 
-def _said(ours: float, metric: str, number: Published) -> str:
+def _verdict(ours: float, metric: str, number: Published) -> str:
     digits = PRINTED_DIGITS.get(metric)
     if digits is None:
         return "not comparable: times of another device"

@@ -11,7 +11,7 @@ import pandas as pd
 from ..merging.runs import Runs
 from ..statistics.comparable import METRICS, Unlike, match
 from ..statistics.paired import SIGNIFICANT, count_pair, holm, mcnemar
-from .sheet import Mark, Sheet
+from .table import Mark, Table
 
 Marking = Literal["best", "significant", "none"]
 MARKINGS: tuple[Marking, ...] = ("best", "significant", "none")
@@ -37,40 +37,40 @@ class Contest(NamedTuple):
     values: list[float]
 
 
-def mark(sheet: Sheet, marking: Marking, runs: Runs | None = None) -> Sheet:
+def mark(table: Table, marking: Marking, runs: Runs | None = None) -> Table:
     """Mark the best numbers.
 
     Args:
-        sheet: whose ``marks`` and ``notes`` are added to.
+        table: whose ``marks`` and ``notes`` are added to.
         marking: ``best``, by value alone; ``significant``, where tests say so; ``none``.
         runs: needed for ``significant``.
     """
     if marking == "none":
-        return sheet
-    found = list(_contests(sheet))
+        return table
+    contests = list(_contests(table))
     if marking == "best":
-        marks = {place: kind for contest in found for place, kind in _by_value(contest)}
+        marks = {place: kind for contest in contests for place, kind in _by_value(contest)}
         note = BEST_NOTE
     else:
         if runs is None:
             raise ValueError("significance needs the records")
-        marks, tests, reasons = _by_test(sheet, found, runs)
+        marks, tests, reasons = _by_test(table, contests, runs)
         note = SIGNIFICANT_NOTE.format(tests)
-        sheet = replace(sheet, notes=(*sheet.notes, *reasons))
-    if not marks and (marking == "best" or not found):
-        return sheet
-    return replace(sheet, marks={**sheet.marks, **marks}, notes=(*sheet.notes, note))
+        table = replace(table, notes=(*table.notes, *reasons))
+    if not marks and (marking == "best" or not contests):
+        return table
+    return replace(table, marks={**table.marks, **marks}, notes=(*table.notes, note))
 
 
-def _contests(sheet: Sheet) -> Iterator[Contest]:
+def _contests(table: Table) -> Iterator[Contest]:
     """Groups with at least two numbers."""
     members: dict[str, list[int]] = {}
-    for row, group in enumerate(sheet.group_of):
+    for row, group in enumerate(table.group_of):
         members.setdefault(group, []).append(row)
-    for position, column in enumerate(sheet.columns):
+    for position, column in enumerate(table.columns):
         if not column.best:
             continue
-        values = pd.to_numeric(sheet.frame.iloc[:, position]).to_numpy(float)
+        values = pd.to_numeric(table.frame.iloc[:, position]).to_numpy(float)
         for rows in members.values():
             scored = [row for row in rows if not np.isnan(values[row])]
             sign = -1 if column.best == "highest" else 1
@@ -92,33 +92,25 @@ def _by_value(contest: Contest) -> Iterator[tuple[tuple[int, int], Mark]]:
             yield (row, contest.column), "second"
 
 
-class Tested(NamedTuple):
-    """What tests say.
+def _by_test(
+    table: Table, contests: Sequence[Contest], runs: Runs
+) -> tuple[dict[tuple[int, int], Mark], int, list[str]]:
+    """The best and the second of each contest against each that is behind.
 
-    Attributes:
-        marks: by row and column.
-        tests: how many were made.
-        reasons: why some were not, in sentences.
+    Returns:
+        Marks by row and column, how many tests were made, and why some were not.
     """
-
-    marks: dict[tuple[int, int], Mark]
-    tests: int
-    reasons: list[str]
-
-
-def _by_test(sheet: Sheet, contests: Sequence[Contest], runs: Runs) -> Tested:
-    """The best and the second of each contest against each that is behind."""
     duels = [
         (contest, leader, row)
         for contest in contests
         for leader in range(min(2, len(contest.rows) - 1))
         for row in contest.rows[leader + 1 :]
     ]
-    found = [_p_value(sheet, runs, duel[0], duel[0].rows[duel[1]], duel[2]) for duel in duels]
-    made = [p for p in found if isinstance(p, float)]
+    outcomes = [_p_value(table, runs, duel[0], duel[0].rows[duel[1]], duel[2]) for duel in duels]
+    made = [p for p in outcomes if isinstance(p, float)]
     corrected = iter(holm(made))
     beaten: dict[tuple[int, int], list[bool]] = {}
-    for (contest, leader, _), p in zip(duels, found, strict=True):
+    for (contest, leader, _), p in zip(duels, outcomes, strict=True):
         better = isinstance(p, float) and next(corrected) < SIGNIFICANT
         beaten.setdefault((contest.rows[leader], contest.column), []).append(better)
     marks: dict[tuple[int, int], Mark] = {}
@@ -127,18 +119,18 @@ def _by_test(sheet: Sheet, contests: Sequence[Contest], runs: Runs) -> Tested:
         for row, kind in zip(contest.rows, kinds, strict=False):
             if all(beaten[row, contest.column]):
                 marks[row, contest.column] = kind
-    reasons = [reason for reason in found if isinstance(reason, str)]
-    return Tested(marks, len(made), list(dict.fromkeys(reasons)))
+    reasons = [reason for reason in outcomes if isinstance(reason, str)]
+    return marks, len(made), list(dict.fromkeys(reasons))
 
 
 def _p_value(
-    sheet: Sheet, runs: Runs, contest: Contest, one: int, other: int
+    table: Table, runs: Runs, contest: Contest, one: int, other: int
 ) -> float | str | None:
     """P value; or why two entries are not tested; None without records per image."""
-    metric = sheet.columns[contest.column].metric
-    if sheet.entries is None or metric not in METRICS:
+    metric = table.columns[contest.column].metric
+    if metric not in METRICS:
         return None
-    entries = [int(sheet.entries[row, contest.column]) for row in (one, other)]
+    entries = [int(table.entries[row, contest.column]) for row in (one, other)]
     if min(entries) < 0:
         return None
     try:

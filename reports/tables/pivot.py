@@ -15,7 +15,7 @@ from ..metrics.notes import notes
 from ..metrics.results import COLUMNS
 from ..text.file_names import file_name
 from .cells import about, blocks, check_alike, unscored
-from .sheet import Best, Column, Sheet
+from .table import Best, Column, Table
 
 PERCENT = ("top1", "top5", "top1_ci_low", "top1_ci_high", "robust_top1")
 MEASURED = {"linf_255_max": 3, "seconds": 1, "eps_255": 3, "eps_pixel_255_max": 3}
@@ -30,7 +30,7 @@ def pivot_tables(
     rows: Sequence[str],
     columns: Sequence[str],
     values: Sequence[str],
-) -> list[Sheet]:
+) -> list[Table]:
     """Tables with one number a cell; never a mean of several.
 
     Args:
@@ -76,13 +76,12 @@ def _pivot(
     rows: Sequence[str],
     columns: Sequence[str],
     values: Sequence[str],
-) -> Sheet:
+) -> Table:
     _check_one_each(part, rows, columns)
-    for (_, condition), own in part.groupby(["protocol", "condition"], sort=False):
-        if "dataset" not in rows:
-            for same in blocks(own, ["dataset"]):
-                check_alike(runs, str(condition), [int(each) for each in same.index])
-    heads, names = (part[list(each)].drop_duplicates() for each in (columns, rows))
+    if "dataset" not in rows:
+        for same in blocks(part, ["protocol", "condition", "dataset"]):
+            check_alike(runs, str(same["condition"].iloc[0]), [int(entry) for entry in same.index])
+    heads, names = (part[list(keys)].drop_duplicates() for keys in (columns, rows))
     cells = part.assign(entry=part.index).pivot(
         index=list(rows), columns=list(columns), values=[*values, "entry"]
     )
@@ -91,28 +90,26 @@ def _pivot(
     order = [(value, *key) for key in keys for value in values]
     frame = cells.reindex(index=index)[order]
     counts = {name for name in values if is_integer_dtype(part[name])}
-    frame = frame.astype({each: "Int64" for each in order if each[0] in counts})
-    frame.columns = pd.RangeIndex(len(order))
+    frame = frame.astype({column: "Int64" for column in order if column[0] in counts})
     entries = cells.reindex(index=index)[[("entry", *key) for key in keys for _ in values]]
     single = len(values) == 1
-    said = [*unscored(part), *notes(runs, part)]
     place = [str(part[name].iloc[0]) for name in SPLIT if name not in (*rows, *columns)]
-    return Sheet(
+    return Table(
         file_name("table", *values, *place),
         f"{', '.join(values)} by {', '.join(rows)} and {', '.join(columns)}",
         frame,
         tuple(_column(key, value, rows, single=single) for key in keys for value in values),
         about(part, index, rows),
         entries=entries.fillna(-1).to_numpy(np.int64),
-        notes=tuple(dict.fromkeys(said)),
+        notes=tuple(dict.fromkeys([*unscored(part), *notes(runs, part)])),
     )
 
 
 def _column(key: tuple[object, ...], value: str, rows: Sequence[str], *, single: bool) -> Column:
-    said = ", ".join(str(part) for part in key)
+    place = ", ".join(map(str, key))
     digits = 2 if value in PERCENT else MEASURED.get(value)
     best: Best = "highest" if list(rows) == ["label"] and value in PERCENT else ""
-    name, head = (said, value) if single else (value, said)
+    name, head = (place, value) if single else (value, place)
     return Column(name, head, digits, best, value)
 
 

@@ -22,12 +22,12 @@ def told_apart(names: Iterable[str]) -> Iterable[str]:
     """The names in order, with a number where one was there before, capital letters or not."""
     taken: set[str] = set()
     for name in names:
-        found, number = name, 1
-        while found.casefold() in taken:
+        unique, number = name, 1
+        while unique.casefold() in taken:
             number += 1
-            found = f"{name}-{number}"
-        taken.add(found.casefold())
-        yield found
+            unique = f"{name}-{number}"
+        taken.add(unique.casefold())
+        yield unique
 
 
 def places(rows: pd.DataFrame, whole: pd.DataFrame, columns: Iterable[str]) -> list[str]:

@@ -15,7 +15,7 @@ from reports import (
 from reports.imagenet_c.corruption_error import Baseline
 from reports.statistics.comparison import Comparison, save_comparison
 from reports.tables.comparing import comparison_tables
-from reports.tables.formats import FORMATS, save_sheets
+from reports.tables.formats import FORMATS, write_tables
 
 from ..errors import UserError
 from .signals import DONE, ERROR_ROWS, INCOMPLETE
@@ -96,4 +96,4 @@ def write_comparison(comparison: Comparison, out: Path) -> list[Path]:
     """
     names = [name for name in FORMATS if name != "csv"]
     tables = comparison_tables(comparison)
-    return save_comparison(comparison, out) + save_sheets(tables, out, names)
+    return save_comparison(comparison, out) + write_tables(tables, out, names)

@@ -13,8 +13,9 @@ from reports.tables.beside import beside_published
 from reports.tables.efficiency import efficiency_beside_published, efficiency_tables
 from reports.tables.marks import MARKINGS, mark
 from reports.tables.pivot import pivot_tables
-from reports.tables.presets import PAPER_BUDGETS, PRESETS, Choices, preset_tables
-from reports.tables.sheet import Sheet
+from reports.tables.presets import Choices, all_presets, preset_tables
+from reports.tables.presets.table1 import PAPER_BUDGETS
+from reports.tables.table import Table
 
 from ..conditions.budgets import parse_budget
 from ..errors import UserError
@@ -61,15 +62,18 @@ def check_options(options: TableOptions) -> None:
     Raises:
         UserError: unknown names, or options that do nothing together.
     """
-    known = (*PRESETS, EFFICIENCY)
+    presets = all_presets()
+    known = (*presets, EFFICIENCY)
     if options.preset is not None and options.preset not in known:
         raise UserError(f"--preset {options.preset!r} is unknown; known: {', '.join(known)}")
     if options.preset is not None and options.free:
         raise UserError("--preset is a whole table; leave out --rows, --columns and --values")
     if options.mark not in MARKINGS:
         raise UserError(f"--mark {options.mark!r} is unknown; known: {', '.join(MARKINGS)}")
-    if options.eps and options.preset not in ("table1", "layers"):
-        raise UserError("--eps chooses the budgets of --preset table1 or layers; leave it out")
+    with_budgets = [name for name, preset in presets.items() if preset.has_budgets]
+    if options.eps and options.preset not in with_budgets:
+        names = " or ".join(with_budgets)
+        raise UserError(f"--eps chooses the budgets of --preset {names}; leave it out")
     if options.preset == EFFICIENCY and options.mark == "significant":
         raise UserError("--mark significant needs records per image; efficiency has none")
     parse_budgets_of(options.eps)
@@ -85,23 +89,24 @@ def parse_budgets_of(texts: Sequence[str]) -> dict[str, Fraction]:
         UserError: not a budget, or an attack that the table has not.
     """
     budgets = dict(PAPER_BUDGETS)
+    alike = [name for name, budget in budgets.items() if budget == PAPER_BUDGETS["pgd"]]
     for text in texts:
         attack, equals, budget = text.rpartition("=")
         if equals and attack not in budgets:
             raise UserError(f"--eps {text}: the table has {', '.join(budgets)}, not {attack!r}")
-        for name in [attack] if equals else ["fgsm", "pgd"]:
+        for name in [attack] if equals else alike:
             budgets[name] = parse_budget(budget)
     return budgets
 
 
-def make_sheets(
-    runs: Runs, table: pd.DataFrame, options: TableOptions, *, normaliser: Baseline | None
-) -> list[Sheet]:
+def make_tables(
+    runs: Runs, results: pd.DataFrame, options: TableOptions, *, normaliser: Baseline | None
+) -> list[Table]:
     """The tables that are asked for, marked, with the published numbers where they are wanted.
 
     Args:
         runs: merged runs.
-        table: `results` of them.
+        results: `results` of them.
         options: what is asked for.
         normaliser: of mCE; None for AlexNet.
 
@@ -114,33 +119,33 @@ def make_sheets(
             name: [part.strip() for part in text.split(",") if part.strip()]
             for name, text in names.items()
         }
-        sheets = pivot_tables(runs, table, **lists)
+        tables = pivot_tables(runs, results, **lists)
     else:
         choices = Choices(parse_budgets_of(options.eps), normaliser)
-        sheets = preset_tables(options.preset or "results", runs, table, choices)
-    if not sheets:
+        tables = preset_tables(options.preset or "results", runs, results, choices)
+    if not tables:
         raise UserError(
             f"these runs have nothing for --preset {options.preset}; their conditions are "
-            f"{', '.join(dict.fromkeys(table['condition']))}"
+            f"{', '.join(dict.fromkeys(results['condition']))}"
         )
     marking = next(marking for marking in MARKINGS if marking == options.mark)
     made = []
-    for sheet in sheets:
-        made.append(mark(sheet, marking, runs))
-        beside = beside_published(sheet, runs, table) if options.published else None
+    for table in tables:
+        made.append(mark(table, marking, runs))
+        beside = beside_published(table, runs, results) if options.published else None
         made += [] if beside is None else [beside]
     return made
 
 
-def make_efficiency_sheets(paths: Sequence[Path], options: TableOptions) -> list[Sheet]:
+def make_efficiency_tables(paths: Sequence[Path], options: TableOptions) -> list[Table]:
     """The tables of the command efficiency.
 
     Raises:
         UserError: no such file, or not of that command.
     """
     made = []
-    for sheet in efficiency_tables(paths):
-        made.append(mark(sheet, "none" if options.mark == "none" else "best"))
-        beside = efficiency_beside_published(sheet) if options.published else None
+    for table in efficiency_tables(paths):
+        made.append(mark(table, "none" if options.mark == "none" else "best"))
+        beside = efficiency_beside_published(table) if options.published else None
         made += [] if beside is None else [beside]
     return made

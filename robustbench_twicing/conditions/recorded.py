@@ -22,7 +22,6 @@ class About:
         iterated: it climbs by many steps what FGSM climbs by one, so that FGSM must not beat it.
         gradient_free: it finds what gradients do not show, wholly or in one of its parts.
         control: random changes, which every attack must beat.
-        paper_budget: its budget in table 1 of the Twicing paper, in normalised units; else empty.
         group: of a corruption: ``noise``, ``blur``, ``weather`` and ``digital`` count in mCE.
     """
 
@@ -31,7 +30,6 @@ class About:
     iterated: bool = False
     gradient_free: bool = False
     control: bool = False
-    paper_budget: str = ""
     group: str = ""
 
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 ABOUT: Mapping[str, Mapping[str, Any]] = {
-    "fgsm": {"title": "FGSM", "one_step": True, "paper_budget": "4/255"},
-    "pgd": {"title": "PGD-{steps}", "iterated": True, "paper_budget": "4/255"},
+    "fgsm": {"title": "FGSM", "one_step": True},
+    "pgd": {"title": "PGD-{steps}", "iterated": True},
     "pgd-any": {"iterated": True},
-    "spsa": {"title": "SPSA", "gradient_free": True, "paper_budget": "1/255"},
+    "spsa": {"title": "SPSA", "gradient_free": True},
     "spsa-any": {"gradient_free": True},
     "noise": {"control": True},
 }

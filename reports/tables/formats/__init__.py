@@ -7,7 +7,7 @@ from typing import NamedTuple
 from robustbench_twicing.files.atomic import write_atomically
 
 from ...text.file_names import told_apart
-from ..sheet import Sheet
+from ..table import Table
 from .as_html import as_html
 from .as_latex import as_latex
 from .as_text import as_csv, as_json, as_markdown
@@ -16,7 +16,7 @@ from .as_text import as_csv, as_json, as_markdown
 class Format(NamedTuple):
     """How a table becomes text, and how its file ends."""
 
-    render: Callable[[Sheet], str]
+    render: Callable[[Table], str]
     ending: str
 
 
@@ -29,21 +29,21 @@ FORMATS = {
 }
 
 
-def save_sheets(sheets: Sequence[Sheet], folder: Path, formats: Sequence[str]) -> list[Path]:
+def write_tables(tables: Sequence[Table], folder: Path, formats: Sequence[str]) -> list[Path]:
     """Write each table in these formats, named after it; names that are alike are numbered.
 
     Raises:
         UserError: the folder cannot be written to.
     """
-    names = told_apart(sheet.name for sheet in sheets)
+    names = told_apart(table.name for table in tables)
     return [
-        _save(sheet, folder / f"{name}.{FORMATS[form].ending}", FORMATS[form])
-        for name, sheet in zip(names, sheets, strict=True)
+        _save(table, folder / f"{name}.{FORMATS[form].ending}", FORMATS[form])
+        for name, table in zip(names, tables, strict=True)
         for form in formats
     ]
 
 
-def _save(sheet: Sheet, path: Path, form: Format) -> Path:
-    text = form.render(sheet)
+def _save(table: Table, path: Path, form: Format) -> Path:
+    text = form.render(table)
     write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
     return path

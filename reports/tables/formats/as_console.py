@@ -3,30 +3,30 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from ...text.wrapping import wrapped
-from ..sheet import Sheet
+from ..table import Table
 from .layout import Slot, arrange, slots_of
 
 STYLES = {"best": "bold", "second": "underline"}
 
 
-def print_sheet(sheet: Sheet, console: Console, *, notes: bool = True) -> None:
+def print_table(table: Table, console: Console, *, notes: bool = True) -> None:
     """Print a table, in pieces below each other where it is wider than the console."""
-    print_title(sheet.title, console, style="bold")
-    if sheet.place:
-        print_title(sheet.place, console)
-    groups, last = sheet.group_of, len(sheet.frame) - 1
+    print_title(table.title, console, style="bold")
+    if table.place:
+        print_title(table.place, console)
+    groups, last = table.group_of, len(table.frame) - 1
     print_slots(
-        *slots_of(sheet),
+        *slots_of(table),
         console,
-        styles={place: STYLES[kind] for place, kind in sheet.marks.items()},
+        styles={place: STYLES[kind] for place, kind in table.marks.items()},
         ends=[row for row in range(last) if groups[row] != groups[row + 1]],
     )
     if notes:
-        print_notes(sheet.notes, console)
+        print_notes(table.notes, console)
 
 
 def print_slots(
@@ -47,11 +47,11 @@ def print_slots(
         ends: rows below which there is a line.
     """
     for piece in arrange(stub, columns, console.width):
-        table = Table()
+        grid = RichTable()
         slots = [*stub, *(columns[position] for position in piece.columns)]
         widths = [*piece.stub, *piece.widths]
         for slot, width in zip(slots, widths, strict=True):
-            table.add_column(
+            grid.add_column(
                 _folded(slot.head, width),
                 width=width,
                 justify="left" if slot.is_name else "right",
@@ -63,8 +63,8 @@ def print_slots(
                 _folded(slot.texts[row], width, style)
                 for slot, width, style in zip(slots, widths, looks, strict=True)
             ]
-            table.add_row(*cells, end_section=row in ends)
-        console.print(table)
+            grid.add_row(*cells, end_section=row in ends)
+        console.print(grid)
 
 
 def print_title(title: str, console: Console, *, style: str = "") -> None:

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from robustbench_twicing.files.printable import printable
 
 from ...text.wrapping import pieces
-from ..sheet import Sheet, column_runs
+from ..table import Table, column_runs
 
 
 class _Cell(NamedTuple):
@@ -25,7 +25,7 @@ class _Cell(NamedTuple):
     kind: str
 
 
-def as_html(sheet: Sheet, *, hints: Mapping[tuple[int, int], str] | None = None) -> str:
+def as_html(table: Table, *, hints: Mapping[tuple[int, int], str] | None = None) -> str:
     """A <figure> with caption, table and notes; every text is escaped.
 
     Classes to style it by: ``rb-table``, ``scroll``, and ``best``, ``second``, ``group-start`` and
@@ -33,22 +33,22 @@ def as_html(sheet: Sheet, *, hints: Mapping[tuple[int, int], str] | None = None)
     that a script may sort by have ``data-sort``.
 
     Args:
-        sheet: the table.
+        table: to be written.
         hints: small text below a cell, by row and column.
     """
     rows = [
         {
             "names": names,
-            "start": bool(position) and sheet.group_of[position] != sheet.group_of[position - 1],
+            "start": bool(position) and table.group_of[position] != table.group_of[position - 1],
             "cells": [
-                _cell(sheet, (position, column), (hints or {}).get((position, column), ""))
-                for column in range(len(sheet.columns))
+                _cell(table, (position, column), (hints or {}).get((position, column), ""))
+                for column in range(len(table.columns))
             ],
         }
-        for position, names in enumerate(sheet.row_names)
+        for position, names in enumerate(table.row_names)
     ]
-    heads = column_runs(sheet.columns)
-    return _template().render(sheet=sheet, rows=rows, heads=heads)
+    heads = column_runs(table.columns)
+    return _template().render(table=table, rows=rows, heads=heads)
 
 
 def shown(value: Any) -> Any:
@@ -66,13 +66,13 @@ def breakable(text: str) -> Markup:
     ) + Markup("").join(escaped[-1:])
 
 
-def _cell(sheet: Sheet, place: tuple[int, int], hint: str) -> _Cell:
-    value: Any = sheet.frame.iat[place]
+def _cell(table: Table, place: tuple[int, int], hint: str) -> _Cell:
+    value: Any = table.frame.iat[place]
     is_number = isinstance(value, (int, float, np.number)) and not np.isnan(value)
     full = float(value) if is_number else None
-    found = sheet.marks.get(place, "")
-    number = "" if sheet.columns[place[1]].digits is None else "number"
-    return _Cell(sheet.cell(*place), full, found, hint, " ".join(filter(None, (number, found))))
+    found = table.marks.get(place, "")
+    number = "" if table.columns[place[1]].digits is None else "number"
+    return _Cell(table.cell(*place), full, found, hint, " ".join(filter(None, (number, found))))
 
 
 @lru_cache(maxsize=1)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from robustbench_twicing.files.printable import unbroken
 
 from ...text.wrapping import wrapped
-from ..sheet import Column, Sheet, column_runs
+from ..table import Column, Table, column_runs
 from .layout import Piece, arrange, slots_of
 
 SPECIAL = {
@@ -50,14 +50,14 @@ Part = tuple[Piece, range]
 """Some columns of some rows."""
 
 
-def as_latex(sheet: Sheet) -> str:
+def as_latex(table: Table) -> str:
     """A table with title as caption, rules of booktabs, and the notes below in small print.
 
     What is too wide for a page is set in small letters, and in parts below each other where that
     is not enough; what is too long becomes several tables. pdflatex knows Latin letters; of others
     it prints the number, and xelatex and lualatex the letter, where the font has it.
     """
-    return "\n".join(_lines(sheet)) + "\n"
+    return "\n".join(_lines(table)) + "\n"
 
 
 def escape(text: str) -> str:
@@ -82,35 +82,35 @@ def _is_latin(letter: str) -> bool:
     return letter in _LATIN or (with_accent and bool(accents))
 
 
-def _lines(sheet: Sheet) -> Iterator[str]:
+def _lines(table: Table) -> Iterator[str]:
     yield r"% needs \usepackage{booktabs} and, for quotation marks, \usepackage[T1]{fontenc}"
-    stub, columns = slots_of(sheet, least_name=LEAST_NAME)
+    stub, columns = slots_of(table, least_name=LEAST_NAME)
     wanted = sum(slot.natural + PADDING for slot in (*stub, *columns))
     pieces = arrange(stub, columns, SMALL, padding=SMALL_PADDING)
-    pages = _pages(sheet, pieces)
-    outside = sum(map(len, sheet.notes)) > MOST_NOTES
+    pages = _pages(table, pieces)
+    outside = sum(map(len, table.notes)) > MOST_NOTES
     for number, page in enumerate(pages, start=1):
         yield from (r"\begin{table}", r"\centering")
-        yield from _caption(sheet, number, len(pages))
+        yield from _caption(table, number, len(pages))
         if wanted > COMFORTABLE:
             yield rf"{SMALL_PRINT}\setlength{{\tabcolsep}}{{3pt}}"
         for piece, rows in page:
-            yield from _tabular(sheet, piece, rows)
+            yield from _tabular(table, piece, rows)
         if number == len(pages) and not outside:
-            yield from _notes(sheet, r"\par\smallskip\parbox{\linewidth}")
+            yield from _notes(table, r"\par\smallskip\parbox{\linewidth}")
         yield r"\end{table}"
     if outside:
-        yield from _notes(sheet, r"\par\noindent")
+        yield from _notes(table, r"\par\noindent")
 
 
-def _caption(sheet: Sheet, number: int, pages: int) -> Iterator[str]:
+def _caption(table: Table, number: int, pages: int) -> Iterator[str]:
     part = f" (part {number} of {pages})" if pages > 1 else ""
-    yield rf"\caption{{{_prose(sheet.title)}{part}. {_prose(sheet.place)}.}}"
-    yield rf"\label{{tab:{_label(sheet.name)}{f'-{number}' if part else ''}}}"
+    yield rf"\caption{{{_prose(table.title)}{part}. {_prose(table.place)}.}}"
+    yield rf"\label{{tab:{_label(table.name)}{f'-{number}' if part else ''}}}"
 
 
-def _notes(sheet: Sheet, place: str) -> Iterator[str]:
-    for note in sheet.notes:
+def _notes(table: Table, place: str) -> Iterator[str]:
+    for note in table.notes:
         yield rf"{place}{{{SMALL_PRINT} {_prose(note)}\par}}"
 
 
@@ -124,10 +124,10 @@ def _prose(text: str) -> str:
     )
 
 
-def _pages(sheet: Sheet, pieces: Sequence[Piece]) -> list[list[Part]]:
+def _pages(table: Table, pieces: Sequence[Piece]) -> list[list[Part]]:
     """What stands on a page together: everything, or so many rows of one piece."""
-    everything = range(len(sheet.frame))
-    heights = [[_height(sheet, row, piece) for row in everything] for piece in pieces]
+    everything = range(len(table.frame))
+    heights = [[_height(table, row, piece) for row in everything] for piece in pieces]
     if sum(map(sum, heights)) <= MOST_LINES:
         return [[(piece, everything) for piece in pieces]]
     pages: list[list[Part]] = []
@@ -142,25 +142,25 @@ def _pages(sheet: Sheet, pieces: Sequence[Piece]) -> list[list[Part]]:
     return pages
 
 
-def _height(sheet: Sheet, row: int, piece: Piece) -> int:
+def _height(table: Table, row: int, piece: Piece) -> int:
     """Lines of a row."""
-    names = zip(sheet.row_names[row], piece.stub, strict=True)
+    names = zip(table.row_names[row], piece.stub, strict=True)
     return max(_stacked(name, width).count(LINE_END) + 1 for name, width in names)
 
 
-def _tabular(sheet: Sheet, piece: Piece, rows: range) -> Iterator[str]:
-    columns = [sheet.columns[position] for position in piece.columns]
+def _tabular(table: Table, piece: Piece, rows: range) -> Iterator[str]:
+    columns = [table.columns[position] for position in piece.columns]
     forms = "".join("r" if column.digits is not None else "l" for column in columns)
     yield rf"\begin{{tabular}}{{{'l' * len(piece.stub)}{forms}}}"
     yield r"\toprule"
-    yield from _heads(sheet, columns, piece)
+    yield from _heads(table, columns, piece)
     yield r"\midrule"
     for row in rows:
-        if row > rows.start and sheet.group_of[row] != sheet.group_of[row - 1]:
+        if row > rows.start and table.group_of[row] != table.group_of[row - 1]:
             yield r"\midrule"
-        names = zip(sheet.row_names[row], piece.stub, strict=True)
+        names = zip(table.row_names[row], piece.stub, strict=True)
         cells = [
-            MARKED[sheet.marks.get((row, column), "")] % _stacked(sheet.cell(row, column), width)
+            MARKED[table.marks.get((row, column), "")] % _stacked(table.cell(row, column), width)
             for column, width in zip(piece.columns, piece.widths, strict=True)
         ]
         yield _row([*(_stacked(name, width) for name, width in names), *cells])
@@ -177,20 +177,20 @@ def _stacked(text: str, width: int, side: str = "l") -> str:
     return lines[0] if len(lines) == 1 else rf"\shortstack[{side}]{{{LINE_END.join(lines)}}}"
 
 
-def _heads(sheet: Sheet, columns: Sequence[Column], piece: Piece) -> Iterator[str]:
+def _heads(table: Table, columns: Sequence[Column], piece: Piece) -> Iterator[str]:
     runs = column_runs(tuple(columns))
-    start = len(sheet.stub) + 1
+    start = len(table.stub) + 1
     if any(head for head, _ in runs):
         spans, rules = [], []
         for head, count in runs:
-            own = piece.widths[start - len(sheet.stub) - 1 :][:count]
+            own = piece.widths[start - len(table.stub) - 1 :][:count]
             text = _stacked(head, sum(own) + count - 1, "c")
             spans.append(rf"\multicolumn{{{count}}}{{c}}{{{text}}}")
             rules += [rf"\cmidrule(lr){{{start}-{start + count - 1}}}"] if head else []
             start += count
-        yield _row([*("" for _ in sheet.stub), *spans])
+        yield _row([*("" for _ in table.stub), *spans])
         yield "".join(rules)
-    stub = zip(sheet.stub, piece.stub, strict=True)
+    stub = zip(table.stub, piece.stub, strict=True)
     names = zip(columns, piece.widths, strict=True)
     yield _row(
         [

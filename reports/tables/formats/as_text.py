@@ -9,44 +9,44 @@ import pandas as pd
 from robustbench_twicing.files.printable import unbroken
 
 from ...text.csv_text import csv_text
-from ..sheet import ABOUT, Sheet
+from ..table import ABOUT, Table
 
 
-def as_csv(sheet: Sheet) -> str:
+def as_csv(table: Table) -> str:
     """Full precision, one heading line, then one line a row; empty where there is no number.
 
     Every row says its data set, protocol, images, seed and flags. Marks and notes have no place in
     a CSV; the other formats have them.
     """
-    frame = sheet.frame.set_axis([column.full_name for column in sheet.columns], axis=1)
-    about = sheet.about.set_axis(frame.index)
+    frame = table.frame.set_axis([column.full_name for column in table.columns], axis=1)
+    about = table.about.set_axis(frame.index)
     return csv_text(pd.concat([frame, about], axis=1), index=True)
 
 
-def as_json(sheet: Sheet) -> str:
+def as_json(table: Table) -> str:
     r"""Full precision, null where there is no number, with marks, groups and notes.
 
     Characters that steer a terminal or turn the direction of writing are ``\u`` escapes, which a
     reader of JSON turns back.
     """
     rows = []
-    for position, names in enumerate(sheet.row_names):
-        about = sheet.about.iloc[position]
+    for position, names in enumerate(table.row_names):
+        about = table.about.iloc[position]
         rows.append(
             {
-                "names": dict(zip(sheet.stub, names, strict=True)),
-                "group": sheet.group_of[position],
-                "values": [_plain(value) for value in sheet.frame.iloc[position]],
-                "marks": [sheet.marks.get((position, c), "") for c in range(len(sheet.columns))],
+                "names": dict(zip(table.stub, names, strict=True)),
+                "group": table.group_of[position],
+                "values": [_plain(value) for value in table.frame.iloc[position]],
+                "marks": [table.marks.get((position, c), "") for c in range(len(table.columns))],
                 **{name: about[name] for name in ABOUT},
             }
         )
-    columns = [{"head": column.head, "name": column.name} for column in sheet.columns]
+    columns = [{"head": column.head, "name": column.name} for column in table.columns]
     content = {
-        "title": sheet.title,
+        "title": table.title,
         "columns": columns,
         "rows": rows,
-        "notes": list(sheet.notes),
+        "notes": list(table.notes),
     }
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     return "".join(map(_shown_in_json, text)) + "\n"
@@ -65,20 +65,20 @@ def _plain(value: Any) -> Any:
 MARKDOWN = {"best": "**{}**", "second": "<u>{}</u>", "": "{}"}
 
 
-def as_markdown(sheet: Sheet) -> str:
+def as_markdown(table: Table) -> str:
     """A pipe table with its title above and its notes below."""
-    heads = [*sheet.stub, *(column.full_name for column in sheet.columns)]
-    rules = [*("---" for _ in sheet.stub), *("---:" for _ in sheet.columns)]
-    lines = [f"**{_markdown(sheet.title)}**", "", _markdown(sheet.place), ""]
+    heads = [*table.stub, *(column.full_name for column in table.columns)]
+    rules = [*("---" for _ in table.stub), *("---:" for _ in table.columns)]
+    lines = [f"**{_markdown(table.title)}**", "", _markdown(table.place), ""]
     lines += [_line([_markdown(head) for head in heads]), _line(rules)]
-    for position, names in enumerate(sheet.row_names):
+    for position, names in enumerate(table.row_names):
         cells = [
-            MARKDOWN[sheet.marks.get((position, column), "")].format(text) if text else ""
-            for column in range(len(sheet.columns))
-            for text in [_markdown(sheet.cell(position, column))]
+            MARKDOWN[table.marks.get((position, column), "")].format(text) if text else ""
+            for column in range(len(table.columns))
+            for text in [_markdown(table.cell(position, column))]
         ]
         lines.append(_line([*(_markdown(name) for name in names), *cells]))
-    notes = [f"- {_markdown(note)}" for note in sheet.notes]
+    notes = [f"- {_markdown(note)}" for note in table.notes]
     return "\n".join([*lines, *([""] if notes else []), *notes]) + "\n"
 
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from robustbench_twicing.files.printable import unbroken
 
 from ...text.wrapping import longest_piece
-from ..sheet import Sheet
+from ..table import Table
 
 PADDING = 3
 """A border and a space on each side of a column's text."""
@@ -65,20 +65,20 @@ class Piece(NamedTuple):
     widths: list[int]
 
 
-def slots_of(sheet: Sheet, *, least_name: int = LEAST_NAME) -> tuple[list[Slot], list[Slot]]:
+def slots_of(table: Table, *, least_name: int = LEAST_NAME) -> tuple[list[Slot], list[Slot]]:
     """The columns that name a table's rows, and the others."""
     names = [
-        Slot(unbroken(name), [unbroken(row[level]) for row in sheet.row_names], True, least_name)
-        for level, name in enumerate(sheet.stub)
+        Slot(unbroken(name), [unbroken(row[level]) for row in table.row_names], True, least_name)
+        for level, name in enumerate(table.stub)
     ]
-    return names, [_slot(sheet, column) for column in range(len(sheet.columns))]
+    return names, [_slot(table, column) for column in range(len(table.columns))]
 
 
-def _slot(sheet: Sheet, column: int) -> Slot:
-    found = sheet.columns[column]
+def _slot(table: Table, column: int) -> Slot:
+    found = table.columns[column]
     head = "\n".join(unbroken(part) for part in (found.head, found.name) if part)
-    texts = [unbroken(sheet.cell(row, column)) for row in range(len(sheet.frame))]
-    is_name = found.digits is None and not is_numeric_dtype(sheet.frame.iloc[:, column])
+    texts = [unbroken(table.cell(row, column)) for row in range(len(table.frame))]
+    is_name = found.digits is None and not is_numeric_dtype(table.frame.iloc[:, column])
     return Slot(head, texts, is_name=is_name)
 
 

@@ -32,7 +32,7 @@ def run(
     from reports import merge, results
     from reports.statistics.comparison import compare
     from reports.tables.comparing import comparison_notes, tables_by_model
-    from reports.tables.formats.as_console import print_notes, print_sheet
+    from reports.tables.formats.as_console import print_notes, print_table
 
     from ..results import exit_status, write_comparison
     from ..run_folders import check_out, open_runs
@@ -43,8 +43,8 @@ def run(
     table = results(runs)
     comparison = compare(runs, table, baseline=baseline, intersect=intersect, seed=seed)
     console = Console()
-    for sheet in tables_by_model(comparison):
-        print_sheet(sheet, console)
+    for of_model in tables_by_model(comparison):
+        print_table(of_model, console)
     print_notes(comparison_notes(comparison), console)
     if out is not None:
         for path in write_comparison(comparison, out):

@@ -78,8 +78,8 @@ def _report(done: "Run", out: Path, console: "Console") -> int:
     """
     from reports import merge, results
     from reports.statistics.comparison import compare
-    from reports.tables.formats import FORMATS, save_sheets
-    from reports.tables.formats.as_console import print_sheet
+    from reports.tables.formats import FORMATS, write_tables
+    from reports.tables.formats.as_console import print_table
     from reports.tables.presets import preset_tables
 
     from ..report_files import HTML, Files, write_files
@@ -89,9 +89,9 @@ def _report(done: "Run", out: Path, console: "Console") -> int:
     table = results(runs)
     save_tables(table, done.folder.path, normaliser=None)
     tables = preset_tables("table1", runs, table)
-    for sheet in tables:
-        print_sheet(sheet, console)
-    save_sheets(tables, out, list(FORMATS))
+    for shown in tables:
+        print_table(shown, console)
+    write_tables(tables, out, list(FORMATS))
     write_comparison(compare(runs, table), out)
     write_files(runs, table, Files(HTML, plots=True, baseline=None, out=out), normaliser=None)
     console.print(

@@ -6,17 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from reports.tables.presets import preset_names
+
 if TYPE_CHECKING:
-    from reports.tables.sheet import Sheet
+    from reports.tables.table import Table
 
     from ..report_files import Files
     from ..tables import TableOptions
 
 NAMES = "NAME,..."
+PRESET = typer.Option()
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command; presets may have been declared since this module was loaded."""
+    PRESET.help = f"{', '.join(preset_names())} or efficiency."
     app.command("report", help="Merge finished runs into results.csv, tables and pictures.")(run)
 
 
@@ -25,10 +29,7 @@ def run(
         list[Path],
         typer.Argument(help="Run folders, as written by eval: shards, machines, models."),
     ],
-    preset: Annotated[
-        str | None,
-        typer.Option(help="results, table1, table2, featscale, layers, sweeps or efficiency."),
-    ] = None,
+    preset: Annotated[str | None, PRESET] = None,
     rows: Annotated[
         str, typer.Option(metavar=NAMES, help="A free table's rows: columns of results.csv.")
     ] = "",
@@ -81,7 +82,7 @@ def run(
     from ..report_files import Files
     from ..run_folders import check_out
     from ..signals import DONE
-    from ..tables import EFFICIENCY, TableOptions, check_options, make_efficiency_sheets
+    from ..tables import EFFICIENCY, TableOptions, check_options, make_efficiency_tables
 
     options = TableOptions(preset, rows, columns, values, eps or [], mark, published)
     check_options(options)
@@ -89,10 +90,10 @@ def run(
     files.check()
     check_out(out)
     if preset == EFFICIENCY:
-        sheets = make_efficiency_sheets(run_dirs, options)
+        tables = make_efficiency_tables(run_dirs, options)
         if files.console:
-            _print(sheets)
-        _write(sheets, files)
+            _print(tables)
+        _write(tables, files)
         return DONE
     return _report(run_dirs, options, files, normaliser)
 
@@ -107,7 +108,7 @@ def _report(
     from ..report_files import write_files
     from ..results import exit_status, save_tables, show_results
     from ..run_folders import open_runs
-    from ..tables import make_sheets
+    from ..tables import make_tables
 
     folders = open_runs(run_dirs)
     labels = [model.label for folder in folders for model in folder.manifest.evaluations]
@@ -123,37 +124,37 @@ def _report(
     if files.out is None and files.output_format == "csv" and not options.named:
         typer.echo(csv_text(table), nl=False)
         return exit_status(table)
-    sheets = make_sheets(runs, table, options, normaliser=normaliser)
+    tables = make_tables(runs, table, options, normaliser=normaliser)
     if options.named and files.console:
-        _print(sheets)
+        _print(tables)
     if files.out is not None:
         _say(save_tables(table, files.out, normaliser=normaliser))
         _say(write_files(runs, table, files, normaliser=normaliser))
     if options.named or not files.page:
-        _write(sheets, files)
+        _write(tables, files)
     return exit_status(table)
 
 
-def _print(sheets: "Sequence[Sheet]") -> None:
-    from reports.tables.formats.as_console import print_sheet
+def _print(tables: "Sequence[Table]") -> None:
+    from reports.tables.formats.as_console import print_table
 
     from ..terminal import Console
 
-    for sheet in sheets:
-        print_sheet(sheet, Console())
+    for table in tables:
+        print_table(table, Console())
 
 
-def _write(sheets: "Sequence[Sheet]", files: "Files") -> None:
+def _write(tables: "Sequence[Table]", files: "Files") -> None:
     """Into files with --out, in all formats or the one asked for; else on standard output."""
-    from reports.tables.formats import FORMATS, save_sheets
+    from reports.tables.formats import FORMATS, write_tables
 
     from ..report_files import CONSOLE
 
     name = files.output_format
     if files.out is not None and name != CONSOLE:
-        _say(save_sheets(sheets, files.out, [name] if name else list(FORMATS)))
+        _say(write_tables(tables, files.out, [name] if name else list(FORMATS)))
     elif files.out is None and name not in (None, CONSOLE):
-        typer.echo("\n".join(FORMATS[name].render(sheet) for sheet in sheets), nl=False)
+        typer.echo("\n".join(FORMATS[name].render(table) for table in tables), nl=False)
 
 
 def _say(paths: Sequence[Path | str]) -> None:

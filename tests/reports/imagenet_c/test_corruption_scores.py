@@ -13,7 +13,7 @@ import pytest
 from rich.console import Console
 
 from reports import corruption_scores, read_normaliser, save_corruption_scores
-from reports.corruption_console import print_corruptions
+from reports.console import print_corruptions
 from reports.imagenet_c.corruption_error import Baseline, alexnet
 from reports.imagenet_c.corruption_scores import kind_of
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, cells

@@ -163,7 +163,10 @@ def test_a_condition_that_two_runs_share_is_counted_once_and_said(tmp_path: Path
     assert results(runs)["n_images"].tolist() == [9, 9, 9]
     assert runs.entries[0].folders == (tmp_path / "1", tmp_path / "2")
     (note,) = runs.notes
-    assert note == f"a: clean is the same in {tmp_path / '1'} and {tmp_path / '2'}, counted once."
+    assert note == (
+        f"a: clean is in {tmp_path / '1'} and in {tmp_path / '2'}, with equal results; "
+        "it is used once."
+    )
 
 
 def test_the_seed_does_not_matter_to_clean_images(tmp_path: Path) -> None:

@@ -5,8 +5,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from reports.metrics.copied_images import copied_images
-from reports.metrics.diagnostics import Scored
+from reports.metrics.diagnostics import Scored, copied_images
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.data.image_maker import RecordedImages
 

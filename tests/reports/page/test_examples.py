@@ -14,9 +14,8 @@ from PIL import Image
 from attacks import ATTACKS
 from reports import merge, results
 from reports.page import examples
-from reports.page.class_names import class_name
 from reports.page.embedding import LARGEST_SIDE, embed_pixels
-from reports.page.examples import Examples, find_examples, magnified, spread
+from reports.page.examples import Examples, class_name, find_examples, magnified, spread
 from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.imagenet import LabelSpaceRecord

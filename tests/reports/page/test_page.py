@@ -16,7 +16,7 @@ import pytest
 from attacks import ATTACKS
 from reports import merge, results
 from reports.merging.sessions import read_sessions
-from reports.page import comparing, content, embedding, spoken_size, write_page
+from reports.page import comparing, embedding, render, spoken_size, write_page
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.evaluation.runner import Options, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task
@@ -151,7 +151,7 @@ def values(read: Read) -> list[float]:
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pictures, for tests of what is written; drawing them takes most of a page's time."""
-    monkeypatch.setattr(content, "pictures", lambda *_, **__: iter(()))
+    monkeypatch.setattr(render, "pictures", lambda *_, **__: iter(()))
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -195,7 +195,7 @@ def test_small_and_empty_runs_have_a_page(tmp_path: Path, outcomes: Outcomes) ->
 def test_forty_models_and_many_conditions_stay_small(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(content, "MOST_PICTURES", 2)
+    monkeypatch.setattr(render, "MOST_PICTURES", 2)
     monkeypatch.setattr(comparing, "MOST_FORESTS", 1)
     names = [f"imagenet-c/{name}/{s}" for name in ("fog",) for s in range(1, 6)]
     one: Outcomes = {name: [0, 1] for name in ("clean", "pgd@1/255", *names)}

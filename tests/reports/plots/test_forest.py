@@ -10,8 +10,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from reports.plots import forest_pictures
-from reports.plots.forest import MOST_MODELS, difference_forest
-from reports.plots.forest_pictures import MOST_CONDITIONS
+from reports.plots.forest import MOST_CONDITIONS, MOST_MODELS, difference_forest
 from reports.plots.series import look
 
 

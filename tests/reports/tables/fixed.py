@@ -15,11 +15,11 @@ from reports import Runs, merge, results
 from reports.statistics.comparison import compare
 from reports.tables.comparing import comparison_tables
 from reports.tables.formats import FORMATS
-from reports.tables.formats.as_console import print_sheet
+from reports.tables.formats.as_console import print_table
 from reports.tables.marks import mark
 from reports.tables.pivot import pivot_tables
 from reports.tables.presets import preset_tables
-from reports.tables.sheet import Sheet
+from reports.tables.table import Table
 from tests.reports.made import Outcomes, write_run
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -67,7 +67,7 @@ def fixed_runs(folder: Path) -> Runs:
     )
 
 
-def sheets(runs: Runs) -> Iterator[Sheet]:
+def sheets(runs: Runs) -> Iterator[Table]:
     """One table of each kind, marked."""
     table = results(runs)
     for preset in ("results", "table1", "featscale", "layers", "sweeps"):
@@ -79,11 +79,11 @@ def sheets(runs: Runs) -> Iterator[Sheet]:
     yield from comparison_tables(compare(runs, table))
 
 
-def rendered(sheet: Sheet) -> dict[str, str]:
+def rendered(sheet: Table) -> dict[str, str]:
     """A table in every format, by the name of its golden file."""
     texts = {f"{sheet.name}.{form.ending}": form.render(sheet) for form in FORMATS.values()}
     console = Console(file=io.StringIO(), width=80, color_system=None)
-    print_sheet(sheet, console)
+    print_table(sheet, console)
     file = console.file
     assert isinstance(file, io.StringIO)
     return texts | {f"{sheet.name}.txt": file.getvalue()}

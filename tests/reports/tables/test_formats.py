@@ -16,12 +16,12 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from reports.tables.formats import FORMATS, save_sheets
-from reports.tables.formats.as_console import print_sheet
+from reports.tables.formats import FORMATS, write_tables
+from reports.tables.formats.as_console import print_table
 from reports.tables.formats.as_html import as_html
 from reports.tables.formats.as_latex import as_latex, escape
 from reports.tables.formats.as_text import as_csv, as_json, as_markdown
-from reports.tables.sheet import ABOUT, Column, Sheet
+from reports.tables.table import ABOUT, Column, Table
 
 NASTY = (
     "<script>alert('x')</script>",
@@ -35,15 +35,15 @@ NASTY = (
 NAN = float("nan")
 
 
-def sheet(names: tuple[str, ...], values: Any, columns: tuple[Column, ...]) -> Sheet:
+def sheet(names: tuple[str, ...], values: Any, columns: tuple[Column, ...]) -> Table:
     """A table of these rows."""
     index = pd.Index(names, name="model")
     about = pd.DataFrame("", index=index, columns=list(ABOUT)).assign(dataset="val <&> $")
     frame = pd.DataFrame(values, index=index)
-    return Sheet("name", "Title <b> & $50%$ [x]", frame, columns, about, notes=NASTY)
+    return Table("name", "Title <b> & $50%$ [x]", frame, columns, about, notes=NASTY)
 
 
-def nasty(columns: int = 2) -> Sheet:
+def nasty(columns: int = 2) -> Table:
     """Names that look like markup of every kind."""
     values = np.arange(len(NASTY) * columns, dtype=float).reshape(-1, columns) / 3
     heads = tuple(
@@ -52,9 +52,9 @@ def nasty(columns: int = 2) -> Sheet:
     return sheet(NASTY, values, heads)
 
 
-def shown(made: Sheet, width: int = 80) -> str:
+def shown(made: Table, width: int = 80) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    print_sheet(made, console)
+    print_table(made, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -179,7 +179,7 @@ STEERING = ("\x1b[31mred", "\x9b31m", "\u202egnp.exe", "a\u200bb", "\x07")
 def test_what_steers_is_shown_as_an_escape(form: str, tmp_path: Path) -> None:
     """But for a CSV, which is read back as it was written."""
     made = sheet(STEERING, np.arange(5.0).reshape(-1, 1), (Column("\u202enumber"),))
-    (path,) = save_sheets([made], tmp_path, [form])
+    (path,) = write_tables([made], tmp_path, [form])
     text = path.read_text(encoding="utf-8")
     if form == "csv":
         assert all(name in text for name in STEERING)
@@ -288,7 +288,7 @@ def test_what_does_not_fit_together_is_a_bug() -> None:
 
 def test_files_are_named_after_table_and_format(tmp_path: Path) -> None:
     made = nasty()
-    paths = save_sheets([made], tmp_path / "new", list(FORMATS))
+    paths = write_tables([made], tmp_path / "new", list(FORMATS))
     assert [path.name for path in paths] == [
         "name.csv",
         "name.md",
@@ -298,5 +298,5 @@ def test_files_are_named_after_table_and_format(tmp_path: Path) -> None:
     ]
     for path, form in zip(paths, FORMATS.values(), strict=True):
         assert path.read_bytes().decode() == form.render(made)
-    again = save_sheets([made, made, replace(made, name="NAME")], tmp_path, ["csv"])
+    again = write_tables([made, made, replace(made, name="NAME")], tmp_path, ["csv"])
     assert [path.name for path in again] == ["name.csv", "name-2.csv", "NAME-3.csv"]

@@ -9,18 +9,18 @@ import pytest
 from reports import Runs, merge, results
 from reports.tables.marks import BEST_NOTE, mark
 from reports.tables.presets import preset_tables
-from reports.tables.sheet import ABOUT, Best, Column, Sheet
+from reports.tables.table import ABOUT, Best, Column, Table
 from tests.reports.made import Outcomes, write_run
 
 NAN = float("nan")
 
 
-def sheet(values: list[float], groups: str = "", best: Best = "highest") -> Sheet:
+def sheet(values: list[float], groups: str = "", best: Best = "highest") -> Table:
     index = pd.Index([f"m{number}" for number in range(len(values))], name="model")
     about = pd.DataFrame("", index=index, columns=list(ABOUT))
     column = (Column("a", best=best),)
     frame = pd.DataFrame({0: values}, index=index, dtype=float)
-    return Sheet("t", "t", frame, column, about, tuple(groups))
+    return Table("t", "t", frame, column, about, tuple(groups))
 
 
 def marks(values: list[float], groups: str = "", best: Best = "highest") -> str:
@@ -130,7 +130,7 @@ def test_numbers_without_records_are_not_marked_as_significant(tmp_path: Path) -
     made = sheet([1, 2])
     assert isinstance(runs, Runs)
     assert mark(made, "significant", runs).marks == {}
-    with_entries = Sheet(
+    with_entries = Table(
         made.name,
         made.title,
         made.frame,

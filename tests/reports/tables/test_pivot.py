@@ -7,7 +7,7 @@ import pytest
 
 from reports import merge, results
 from reports.tables.pivot import pivot_tables
-from reports.tables.sheet import Sheet
+from reports.tables.table import Table
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.reports.made import Outcomes, write_run
@@ -16,13 +16,13 @@ A: Outcomes = {"clean": [0, 0, 9], "pgd@1/255": [0, 9, 9]}
 B: Outcomes = {"clean": [0, 0, 0], "pgd@1/255": [9, 9, 9]}
 
 
-def pivot(folders: list[RunFolder], rows: str, columns: str, values: str = "top1") -> list[Sheet]:
+def pivot(folders: list[RunFolder], rows: str, columns: str, values: str = "top1") -> list[Table]:
     runs = merge(folders)
     names = {"rows": rows.split(), "columns": columns.split(), "values": values.split()}
     return pivot_tables(runs, results(runs), **names)
 
 
-def cells(sheet: Sheet) -> list[list[str]]:
+def cells(sheet: Table) -> list[list[str]]:
     return [
         [sheet.cell(row, col) for col in range(len(sheet.columns))]
         for row in range(len(sheet.frame))

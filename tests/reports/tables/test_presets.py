@@ -8,8 +8,9 @@ import pytest
 
 from reports import Runs, merge, results
 from reports.imagenet_c.corruption_error import EXTRA, MAIN, SEVERITIES, Baseline
-from reports.tables.presets import PAPER_BUDGETS, PRESETS, Choices, preset_tables
-from reports.tables.sheet import Sheet
+from reports.tables.presets import Choices, preset_names, preset_tables
+from reports.tables.presets.table1 import PAPER_BUDGETS
+from reports.tables.table import Table
 from robustbench_twicing.errors import UserError
 from tests.reports.made import Outcomes, write_run
 
@@ -25,16 +26,16 @@ ATTACKED: Outcomes = {
 }
 
 
-def tables(name: str, *folders: Any, **choices: Any) -> list[Sheet]:
+def tables(name: str, *folders: Any, **choices: Any) -> list[Table]:
     runs = merge(folders)
     return preset_tables(name, runs, results(runs), Choices(**choices))
 
 
-def values(sheet: Sheet, row: int = 0) -> list[str]:
+def values(sheet: Table, row: int = 0) -> list[str]:
     return [sheet.cell(row, column) for column in range(len(sheet.columns))]
 
 
-def heads(sheet: Sheet) -> list[str]:
+def heads(sheet: Table) -> list[str]:
     return [column.full_name for column in sheet.columns]
 
 
@@ -242,7 +243,7 @@ def test_sources_of_corrupted_images_never_share_a_column(tmp_path: Path) -> Non
         tables("table2", *folders)
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", preset_names())
 def test_other_constants_never_share_a_column(name: str, tmp_path: Path) -> None:
     folders = [
         write_run(tmp_path / "1", {"a": ATTACKED}),
@@ -270,7 +271,7 @@ def test_all_results_show_status_only_where_it_matters(tmp_path: Path) -> None:
 def test_no_run_makes_no_table(tmp_path: Path) -> None:
     runs = merge([write_run(tmp_path, {"a": ATTACKED})])
     empty = Runs((), runs.records.iloc[:0])
-    for name in PRESETS:
+    for name in preset_names():
         assert preset_tables(name, empty, results(empty)) == []
 
 

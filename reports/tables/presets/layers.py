@@ -1,27 +1,24 @@
 """Placements of twicing layers beside each other and beside the plain model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 
 from robustbench_twicing.models.placement import split_placement
 
-from ..merging.runs import Entry, Runs
-from .cells import Need, fill, sheet_of
-from .sheet import Column, Sheet
+from ...merging.runs import Entry, Runs
+from ..cells import fill
+from ..table import Column, Table
+from . import Choices, preset
+from .table1 import attack_columns
 
 NO_LAYER, ALL_LAYERS = "none", "all"
 
 
-def layers_table(runs: Runs, rows: pd.DataFrame, needs: Sequence[Need]) -> Iterator[Sheet]:
-    """One table of plain and twicing models; none where no model is twicing.
-
-    Args:
-        runs: merged runs.
-        rows: of their `results`, of one data set and protocol.
-        needs: the columns, after the one that says which layers are twicing.
-    """
+@preset("layers", has_budgets=True)
+def layers(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
+    """As `table1`, for plain models and the placements of twicing layers; none without these."""
     first = rows.drop_duplicates("label")
     placed = {
         str(label): placement(runs.entries[int(str(position))])
@@ -29,17 +26,13 @@ def layers_table(runs: Runs, rows: pd.DataFrame, needs: Sequence[Need]) -> Itera
     }
     if not set(placed.values()) - {None, NO_LAYER}:
         return
-    own = rows[rows["label"].map(lambda label: placed[label] is not None)]
-    order = own["label"].map(lambda label: -_count(placed[label] or ""))
-    own = own.iloc[np.argsort(order.to_numpy(), kind="stable")]
-    cells = fill(runs, own, needs)
-    names = pd.Series([placed[str(label)] for label in cells.frame.index], cells.frame.index)
-    shown = cells._replace(
-        frame=pd.concat([names, cells.frame], axis=1),
-        entries=np.insert(cells.entries, 0, -1, axis=1),
-        columns=(Column("layers", "Twicing", None), *cells.columns),
-    )
-    yield sheet_of("layers", "Accuracy by placement of twicing layers, percent", shown)
+    compared = rows[rows["label"].map(lambda label: placed[label] is not None)]
+    order = compared["label"].map(lambda label: -_count(placed[label] or ""))
+    compared = compared.iloc[np.argsort(order.to_numpy(), kind="stable")]
+    title = "Accuracy by placement of twicing layers, percent"
+    table = fill("layers", title, runs, compared, attack_columns(choices.budgets))
+    names = table.frame.index.to_series().map(placed).to_frame()
+    yield table.with_columns([Column("layers", "Twicing", None)], names, at=0)
 
 
 def placement(entry: Entry) -> str | None:

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from ..merging.runs import Runs
-from ..metrics.notes import notes
-from ..text.file_names import file_name
-from .cells import about, unscored
-from .sheet import Column, Sheet
+from ...merging.runs import Runs
+from ...metrics.notes import notes
+from ...text.file_names import file_name
+from ..cells import about, unscored
+from ..table import Column, Table
+from . import Choices, preset
 
 SHOWN = {
     "top1": Column("top-1", metric="top1"),
@@ -24,25 +25,21 @@ SHOWN = {
 KEYS = ("label", "condition")
 
 
-def all_results(runs: Runs, rows: pd.DataFrame) -> Iterator[Sheet]:
-    """One table: labels and conditions down, their numbers across.
-
-    Args:
-        runs: merged runs.
-        rows: of their `results`, of one data set and protocol.
-    """
+@preset("results")
+def all_results(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
+    """One table: labels and conditions down, their numbers across."""
+    del choices
     shown = {name: column for name, column in SHOWN.items() if name != "status"}
     shown = shown if (rows["status"] == "ok").all() else SHOWN
     frame = rows.set_index(list(KEYS))[list(shown)]
-    said = [*unscored(rows), *notes(runs, rows)]
     place = rows.iloc[0]
-    yield Sheet(
+    yield Table(
         file_name("results", place["dataset"], place["protocol"]),
         "Accuracy, percent, with 95 % Wilson interval (from, to) of top-1",
-        frame.set_axis(pd.RangeIndex(len(shown)), axis=1).rename_axis(["model", "condition"]),
+        frame.rename_axis(["model", "condition"]),
         tuple(shown.values()),
         about(rows, list(frame.index), KEYS),
         groups=tuple(str(label) for label in rows["label"]),
         entries=np.repeat(rows.index.to_numpy(np.int64)[:, None], len(shown), axis=1),
-        notes=tuple(dict.fromkeys(said)),
+        notes=tuple(dict.fromkeys([*unscored(rows), *notes(runs, rows)])),
     )

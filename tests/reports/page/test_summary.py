@@ -4,8 +4,7 @@ import pandas as pd
 import pytest
 
 from reports.merging.sessions import Session
-from reports.page.flags import flags_by_kind
-from reports.page.words import distrust_first, headlines, what_was_run
+from reports.page.summary import distrust_first, flags_by_kind, headlines, what_was_run
 from reports.statistics.intervals import wilson
 from tests.reports.plots.rows import IMAGES, attacks_of, joined, row, sweep, table
 

@@ -1,6 +1,8 @@
 """The summary of a report in sentences: what was run, what came out, what to distrust first."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -9,9 +11,10 @@ from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
 from ..imagenet_c.corruption_rows import ATTACK, CORRUPTED, corruption_rows
 from ..merging.sessions import Session
+from ..metrics.flags import by_weight, explain_flag
+from ..metrics.notes import some
 from ..metrics.sweeps import budget_curves
 from ..plots import attack_title
-from .flags import flags_by_kind
 
 Attacks = Mapping[str, Condition]
 MOST_NAMES = 6
@@ -48,10 +51,10 @@ def headlines(table: pd.DataFrame) -> Iterator[str]:
         if rows["label"].nunique() > MOST_NAMES:
             yield from _extremes(rows, attacked, where)
             continue
-        for label, own in rows.groupby("label", sort=False):
-            found = own[(own["attack"] == CLEAN) | (own["condition"] == attacked)]
-            said = [_accuracy(row) for row in _rows(found)]
-            yield f"{label}{where}: {', '.join(said) or 'neither clean nor attacked images'}."
+        chosen = rows[(rows["attack"] == CLEAN) | (rows["condition"] == attacked)]
+        for label in rows["label"].unique():
+            accuracies = [_accuracy(row) for row in _rows(chosen[chosen["label"] == label])]
+            yield f"{label}{where}: {', '.join(accuracies) or 'neither clean nor attacked images'}."
 
 
 def distrust_first(
@@ -125,23 +128,23 @@ def _counted(rows: pd.DataFrame) -> str:
 def _conditions(rows: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
     """Attacks with their budgets, in order."""
     for attack in rows["attack"].unique():
-        own = rows[rows["attack"] == attack]
+        results = rows[rows["attack"] == attack]
         if attack == CLEAN:
-            yield _unattacked(own["condition"].iloc[0])
+            yield _unattacked(results["condition"].iloc[0])
         elif attack in CORRUPTED:
-            cells = corruption_rows(own)
-            severities = _listed([str(each) for each in sorted(cells["severity"].unique())])
-            sources = ", ".join(dict.fromkeys(own["source"]))
+            cells = corruption_rows(results)
+            severities = _listed([str(severity) for severity in sorted(cells["severity"].unique())])
+            sources = ", ".join(dict.fromkeys(results["source"]))
             whose = "of ImageNet-C" if attack == ATTACK else "that are not ImageNet-C's"
             yield (
                 f"{cells['corruption'].nunique()} corruptions {whose} at severity "
                 f"{severities} ({sources})"
             )
-        elif (own["condition"].str.contains("@")).all():
-            budgets = [f"{each:g}" for each in sorted(own["eps_255"].unique())]
+        elif (results["condition"].str.contains("@")).all():
+            budgets = [f"{eps:g}" for eps in sorted(results["eps_255"].unique())]
             yield f"{attack_title(rows, attack, attacks)} at {_listed(budgets)}/255"
         else:
-            yield ", ".join(own["condition"].unique())
+            yield ", ".join(results["condition"].unique())
 
 
 def _unattacked(condition: str) -> str:
@@ -162,9 +165,9 @@ def _headline(rows: pd.DataFrame, protocol: str) -> str:
         return ""
     strongest = curves.groupby("attack", sort=False)["top1"].mean().idxmin()
     space = PROTOCOLS[protocol].threat.space if protocol in PROTOCOLS else "pixel"
-    own = curves[curves["attack"] == strongest].reset_index(drop=True)
-    nearest = int((own["eps_255"] - HEADLINE[space]).abs().argmin())
-    return str(rows["condition"].to_numpy()[own["entry"].to_numpy(dtype=int)[nearest]])
+    points = curves[curves["attack"] == strongest]
+    nearest = int((points["eps_255"] - HEADLINE[space]).abs().argmin())
+    return str(rows["condition"].iloc[int(points["entry"].iloc[nearest])])
 
 
 def _accuracy(row: Mapping[str, object]) -> str:
@@ -179,8 +182,8 @@ def _accuracy(row: Mapping[str, object]) -> str:
 
 
 def _extremes(rows: pd.DataFrame, attacked: str, where: str) -> Iterator[str]:
-    for own in (rows["attack"] == CLEAN, rows["condition"] == attacked):
-        scored = rows[own & (rows["status"] == "ok")]
+    for chosen in (rows["attack"] == CLEAN, rows["condition"] == attacked):
+        scored = rows[chosen & (rows["status"] == "ok")]
         ordered = scored.sort_values("top1", ascending=False, kind="stable")
         if len(ordered):
             best, worst = (_rows(ordered.iloc[[place]])[0] for place in (0, -1))
@@ -192,3 +195,44 @@ def _extremes(rows: pd.DataFrame, attacked: str, where: str) -> Iterator[str]:
 
 def _rows(table: pd.DataFrame) -> list[dict[str, object]]:
     return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
+
+
+class Flag(NamedTuple):
+    """A kind of flag.
+
+    Attributes:
+        name: the one of this kind with the largest number in it, and how many others there are.
+        meaning: one sentence on that one.
+        results: how many results have one of this kind.
+        where: which results have which.
+    """
+
+    name: str
+    meaning: str
+    results: int
+    where: tuple[str, ...]
+
+
+def flags_by_kind(table: pd.DataFrame) -> Iterator[Flag]:
+    """The kinds of flags in a table of results, the gravest first."""
+    rows = table.assign(flag=table["flags"].str.split(";")).explode("flag")
+    rows = rows[rows["flag"] != ""]
+    for _, same in rows.groupby(rows["flag"].map(lambda flag: by_weight(flag)[0])):
+        kinds = sorted(same["flag"].unique(), key=_size, reverse=True)
+        others = f" and {len(kinds) - 1} like it" if len(kinds) > 1 else ""
+        results = same.index.nunique()
+        if results == len(table) and not others:
+            where = ["On all results."]
+        else:
+            where = [_where(flag, same[same["flag"] == flag]) for flag in kinds]
+        meaning = explain_flag(kinds[0])
+        yield Flag(f"{kinds[0]}{others}", meaning, results, tuple(where))
+
+
+def _size(flag: str) -> tuple[float, str]:
+    number = re.search(r"\d+(\.\d+)?", flag.removeprefix("8bit"))
+    return (float(number[0]) if number else 0.0, flag)
+
+
+def _where(flag: str, rows: pd.DataFrame) -> str:
+    return f"{flag}: {some(list(rows['label'] + ' ' + rows['condition']))}"

@@ -1,9 +1,9 @@
 """A table before it has a format: numbers in full precision, and what must be known of them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -41,7 +41,7 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Table:
     """A table before it has a format.
 
     Attributes:
@@ -53,7 +53,7 @@ class Sheet:
         about: columns `ABOUT`, as text, for each row of ``frame``.
         groups: of each row; the best is found within a group. Empty: all are one.
         entries: numbered like ``frame``: position of the merged entry that a number is from, -1
-            where it is from several or none. None: not from entries.
+            where it is from several or none, as all are unless given.
         marks: by row and column.
         notes: sentences that belong to the table.
     """
@@ -64,14 +64,28 @@ class Sheet:
     columns: tuple[Column, ...]
     about: pd.DataFrame
     groups: tuple[str, ...] = ()
-    entries: NDArray[np.int64] | None = None
+    entries: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     marks: Mapping[tuple[int, int], Mark] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        numbered = self.frame.set_axis(pd.RangeIndex(self.frame.shape[1]), axis=1)
+        object.__setattr__(self, "frame", numbered)
+        if not self.entries.size:
+            object.__setattr__(self, "entries", np.full(self.frame.shape, -1, np.int64))
         sizes = {len(self.frame), len(self.about), len(self.groups) or len(self.frame)}
         if len(sizes) > 1 or len(self.columns) != self.frame.shape[1]:
             raise ValueError(f"{self.name}: rows and columns must be described one by one")
+
+    def with_columns(self, columns: Sequence[Column], values: pd.DataFrame, at: int) -> Self:
+        """The table with more columns from a position on, whose numbers are of no single entry."""
+        frames = [self.frame.iloc[:, :at], values, self.frame.iloc[:, at:]]
+        return replace(
+            self,
+            frame=pd.concat(frames, axis=1),
+            columns=(*self.columns[:at], *columns, *self.columns[at:]),
+            entries=np.insert(self.entries, [at] * len(columns), -1, axis=1),
+        )
 
     @property
     def stub(self) -> tuple[str, ...]:

@@ -1,62 +1,60 @@
 """Accuracy over the budgets of one attack, with the area under the curve."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
 from robustbench_twicing.conditions.condition import CLEAN
 
-from ..merging.runs import Runs
-from ..metrics.flags import constants_in
-from ..metrics.sweeps import area_under_curve, budget_curves
-from .cells import Need, fill, sheet_of
-from .sheet import Column, Sheet
+from ...merging.runs import Runs
+from ...metrics.flags import constants_in
+from ...metrics.sweeps import area_under_curve, budget_curves
+from ..cells import CellSpec, fill
+from ..table import Column, Table
+from . import Choices, preset
 
 
-def sweep_tables(runs: Runs, rows: pd.DataFrame) -> Iterator[Sheet]:
-    """One table for each attack.
-
-    Args:
-        runs: merged runs.
-        rows: of their `results`, of one data set and protocol.
-    """
+@preset("sweeps", on_page=True)
+def sweeps(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
+    """Top-1 over the budgets of each attack, and the area under that curve."""
+    del choices
     curves = budget_curves(rows)
     for attack in dict.fromkeys(curves["attack"]):
         yield _sweep(runs, rows, curves[curves["attack"] == attack], str(attack))
 
 
-def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str) -> Sheet:
+def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str) -> Table:
     points = curve.drop_duplicates("eps_255").sort_values("eps_255")
     conditions = rows["condition"].iloc[points["entry"]]
     budgets = [float(eps) for eps in points["eps_255"]]
     names = [f"{eps:g}/255" if eps else CLEAN for eps in budgets]
-    needs = [
-        Need(Column(name, best="highest", metric="top1"), str(condition))
+    specs = [
+        CellSpec(Column(name, best="highest", metric="top1"), str(condition))
         for name, condition in zip(names, conditions, strict=True)
     ]
-    own = rows[rows["label"].isin(list(curve["label"]))]
-    cells = fill(runs, own, needs)
+    compared = rows[rows["label"].isin(list(curve["label"]))]
+    table = fill(
+        f"sweep-{attack}", f"Top-1 accuracy under {attack}, percent", runs, compared, specs
+    )
     mixed = _mixed(rows[rows["attack"] == attack])
     areas = [
         float("nan") if label in mixed else area_under_curve(budgets, list(values))
-        for label, values in zip(cells.frame.index, cells.frame.to_numpy(), strict=True)
+        for label, values in zip(table.frame.index, table.frame.to_numpy(), strict=True)
     ]
-    frame = pd.concat([cells.frame, pd.Series(areas, cells.frame.index)], axis=1)
     area = Column(f"area {budgets[0]:g}-{budgets[-1]:g}", best="highest")
-    said = (
+    explained = (
         f"area: mean top-1 over budgets {budgets[0]:g} to {budgets[-1]:g} (x 255), by trapezoids "
         "between the budgets shown; none where a budget is missing.",
         *(f"No area of {label}: its budgets are of {how}." for label, how in mixed.items()),
-        *cells.notes,
     )
-    entries = np.pad(cells.entries, ((0, 0), (0, 1)), constant_values=-1)
-    shown = cells._replace(frame=frame, entries=entries, columns=(*cells.columns, area), notes=said)
-    return sheet_of(f"sweep-{attack}", f"Top-1 accuracy under {attack}, percent", shown)
+    values = pd.DataFrame(areas, table.frame.index)
+    extended = table.with_columns([area], values, at=len(specs))
+    return replace(extended, notes=(*explained, *table.notes))
 
 
 def _mixed(rows: pd.DataFrame) -> dict[str, str]:
     """Labels whose budgets were attacked with unlike constants, and with which."""
-    found = rows.assign(constants=rows["flags"].fillna("").map(constants_in))
-    by_label = found.groupby("label", sort=False)["constants"].unique()
+    constants = rows.assign(constants=rows["flags"].fillna("").map(constants_in))
+    by_label = constants.groupby("label", sort=False)["constants"].unique()
     return {str(label): " and ".join(names) for label, names in by_label.items() if len(names) > 1}

@@ -1,19 +1,20 @@
 """Table 2 of the Twicing paper: other test sets, and the errors under corruption."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
 from robustbench_twicing.errors import UserError
 
-from ..imagenet_c.corruption_error import Baseline
-from ..imagenet_c.corruption_rows import ATTACK
-from ..imagenet_c.corruption_scores import corruption_scores, shortened
-from ..merging.runs import Runs
-from ..metrics.notes import notes, some
-from .cells import Need, about, fill, sheet_of
-from .sheet import Column, Sheet
+from ...imagenet_c.corruption_rows import ATTACK
+from ...imagenet_c.corruption_scores import corruption_scores, shortened
+from ...merging.runs import Runs
+from ...metrics.notes import notes, some
+from ...text.file_names import file_name
+from ..cells import CellSpec, about, fill, rows_of
+from ..table import Column, Table
+from . import Choices, preset
 
 OTHER_SETS = {"imagenet-r": "ImageNet-R", "imagenet-a": "ImageNet-A"}
 SCORES = {
@@ -23,52 +24,45 @@ SCORES = {
 """Numbers of `corruption_scores` and the columns that show them."""
 
 
-def shifts_table(runs: Runs, rows: pd.DataFrame, baseline: Baseline | None) -> Iterator[Sheet]:
+@preset("table2", by=("protocol",), on_page=True)
+def table2(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
     """One table of the models that were shown any of these images; none where there is none.
-
-    Args:
-        runs: merged runs.
-        rows: of their `results`, of one protocol.
-        baseline: the normaliser of CE, AlexNet unless given.
 
     Raises:
         UserError: images of one column are from different sources or sets.
     """
     corrupted = rows[rows["attack"] == ATTACK]
     _check_one_source(corrupted)
-    own = rows[rows["condition"].isin(list(OTHER_SETS)) | (rows["attack"] == ATTACK)]
-    if own.empty:
+    shown = rows[rows["condition"].isin(list(OTHER_SETS)) | (rows["attack"] == ATTACK)]
+    if shown.empty:
         return
-    needs = [
-        Need(Column("top-1", title, best="highest", metric="top1"), condition)
+    specs = [
+        CellSpec(Column("top-1", title, best="highest", metric="top1"), condition)
         for condition, title in OTHER_SETS.items()
     ]
-    cells = fill(runs, own, needs)
-    scores = corruption_scores(rows, baseline=baseline)
+    title = "Top-1 accuracy and corruption errors, percent"
+    table = fill("table2", title, runs, shown, specs)
+    scores = corruption_scores(rows, baseline=choices.baseline)
     scores = scores[scores["number"].isin(list(SCORES))]
     errors = scores.set_index(["label", "number"])["percent"].unstack("number")
-    errors = errors.reindex(index=cells.frame.index, columns=list(SCORES))
-    used = own.loc[[*cells.used.index, *corrupted.index]]
-    said = [*cells.notes, *_about_scores(scores), *notes(runs, used)]
-    shown = cells._replace(
-        frame=pd.concat([cells.frame, errors], axis=1),
-        entries=np.pad(cells.entries, ((0, 0), (0, len(SCORES))), constant_values=-1),
-        columns=(*cells.columns, *SCORES.values()),
-        about=about(used, list(cells.frame.index)),
-        notes=tuple(dict.fromkeys(said)),
+    errors = errors.reindex(index=table.frame.index, columns=list(SCORES))
+    used = shown.loc[[*rows_of(shown, table.entries).index, *corrupted.index]]
+    yield replace(
+        table.with_columns(list(SCORES.values()), errors, at=len(specs)),
+        name=file_name("table2", str(shown["protocol"].iloc[0])),
+        about=about(used, list(table.frame.index)),
+        notes=tuple(dict.fromkeys([*table.notes, *_about_scores(scores), *notes(runs, used)])),
     )
-    title = "Top-1 accuracy and corruption errors, percent"
-    yield sheet_of("table2", title, shown, place=str(own["protocol"].iloc[0]))
 
 
 def _check_one_source(corrupted: pd.DataFrame) -> None:
     places = corrupted.drop_duplicates(["dataset", "source"])
     if len(places) > 1:
-        found = [
+        images = [
             f"{row['source']} on {row['dataset']} ({row['label']})" for _, row in places.iterrows()
         ]
         raise UserError(
-            f"columns ImageNet-C would mix images of {' and '.join(found)}; report them separately"
+            f"columns ImageNet-C would mix images of {' and '.join(images)}; report them separately"
         )
 
 
