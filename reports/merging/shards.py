@@ -8,11 +8,11 @@ import pyarrow as pa
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import Evaluation
-from robustbench_twicing.records.parts import Parts
+from robustbench_twicing.records.parts import PartRecords
 from robustbench_twicing.records.run_folder import RunFolder
 
 
-def read_shards(folders: Sequence[RunFolder], evaluation: Evaluation) -> Parts:
+def read_shards(folders: Sequence[RunFolder], evaluation: Evaluation) -> PartRecords:
     """Records, costs and flags of one evaluation over the shards of its run.
 
     Raises:
@@ -26,7 +26,7 @@ def read_shards(folders: Sequence[RunFolder], evaluation: Evaluation) -> Parts:
         flags.update(dict.fromkeys(each.flags))
         for name, cost in each.costs.items():
             costs.setdefault(name, Cost()).add(cost)
-    return Parts(pa.concat_tables(each.table for each in found), costs, tuple(flags))
+    return PartRecords(pa.concat_tables(each.table for each in found), costs, tuple(flags))
 
 
 def _own(folder: RunFolder, evaluation: Evaluation) -> Evaluation:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from robustbench_twicing.records.adversarial import FOLDER, AdversarialStore, read_kept
+from robustbench_twicing.records.adversarial import FOLDER, AdversarialStore, read_adversarial
 
 from ..merging.runs import Entry, Runs
 from ..metrics.sweeps import budget_curves
@@ -153,14 +153,14 @@ def _files(entry: Entry) -> Files:
     found: dict[int, Path] = {}
     for folder in entry.folders:
         place = (entry.evaluation.label, entry.evaluation.dataset.name, *entry.key[2:])
-        found |= AdversarialStore(folder / FOLDER).kept(place)
+        found |= AdversarialStore(folder / FOLDER).files(place)
     return found
 
 
 def _example(runs: Runs, files: Files) -> Example:
     attacked = [_attacked(runs, entry, path) for entry, path in files.items()]
     first, path = next(iter(files.items()))
-    entry, row, kept = runs.entries[first], _record(runs, first, path), read_kept(path)
+    entry, row, kept = runs.entries[first], _record(runs, first, path), read_adversarial(path)
     label, dataset, protocol, _ = entry.key
     return Example(
         label,
@@ -175,7 +175,7 @@ def _example(runs: Runs, files: Files) -> Example:
 
 
 def _attacked(runs: Runs, position: int, path: Path) -> Attacked:
-    entry, row, kept = runs.entries[position], _record(runs, position, path), read_kept(path)
+    entry, row, kept = runs.entries[position], _record(runs, position, path), read_adversarial(path)
     return Attacked(
         entry.key[-1],
         class_name(int(row["prediction"]), entry.evaluation),

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...errors import UserError
+
 if TYPE_CHECKING:
     from reports.tables.sheet import Sheet
 
@@ -89,6 +91,12 @@ def run(
     files.check()
     check_out(out)
     if preset == EFFICIENCY:
+        given = [name for name, value in (("normaliser", normaliser), ("plots", plots)) if value]
+        if given:
+            raise UserError(
+                f"--{given[0]} is for the results of run folders, and --preset efficiency shows "
+                f"none; leave --{given[0]} out"
+            )
         sheets = make_efficiency_sheets(run_dirs, options)
         if files.console:
             _print(sheets)
