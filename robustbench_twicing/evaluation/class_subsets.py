@@ -34,10 +34,9 @@ def class_index(data: Dataset, image: int) -> int:
 
 
 def is_counted(data: Dataset, condition: Condition, image: int) -> bool:
-    """Whether a condition is about an image: one over a class subset, about images of these classes."""
-    return condition.class_subset is None or class_index(data, image) in _positions(
-        condition.class_subset
-    )
+    """Whether a condition is about an image; over a class subset, only images of these are."""
+    subset = condition.class_subset
+    return subset is None or class_index(data, image) in _positions(subset)
 
 
 def count_images(data: Dataset, condition: Condition) -> int:

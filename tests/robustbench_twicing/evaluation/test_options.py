@@ -1,10 +1,20 @@
-"""Shares: every part once, own parts first."""
+"""Shards: every part once, the first parts of a process before those of others."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.options import WHOLE, Shard
+
+
+def test_a_shard_is_one_of_n() -> None:
+    assert Shard.parse("2/3") == Shard(2, 3)
+    for text in ("0/2", "3/2"):
+        with pytest.raises(UserError, match=f"--shard {text} is not I/N with 1 <= I <= N"):
+            Shard.parse(text)
+    with pytest.raises(UserError, match="--shard 'x/2' is not I/N, like 1/4"):
+        Shard.parse("x/2")
 
 
 def test_alone_it_is_everything_in_order() -> None:

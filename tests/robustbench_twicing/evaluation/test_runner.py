@@ -203,8 +203,6 @@ def test_a_model_whose_clean_logits_are_no_numbers_is_the_users_mistake(tmp_path
     [
         ({"batch_size": 0}, "--batch-size 0 is not a positive number"),
         ({"on_bad_image": "ignore"}, "--on-bad-image 'ignore' is unknown; it is stop or skip"),
-        ({"shard": Shard(0, 2)}, "--shard 0/2 is not I/N"),
-        ({"shard": Shard(3, 2)}, "--shard 3/2 is not I/N"),
         ({"device": "tpu"}, "--device 'tpu' is unknown"),
     ],
 )

@@ -119,7 +119,7 @@ def test_a_cut_part_is_refused_with_what_to_do(folder: RunFolder) -> None:
     for length in (0, 3, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:length])
         with pytest.raises(
-            UserError, match=r"part-000001\.parquet is damaged .*; the same eval again"
+            UserError, match=r"part-000001\.parquet is damaged .*; run the same eval again"
         ):
             folder.records(evaluation())
 
