@@ -85,12 +85,10 @@ def evaluate_models(
     manifest = make_manifest(
         models,
         tasks,
+        options,
         left_out=left_out,
-        seed=options.seed,
         part_size=part_size_of(out) or options.part_size or options.batch_size,
-        on_bad_image=options.on_bad_image,
         device=device.type,
-        attack_precision=options.attack_precision,
     )
     folder = RunFolder.create_or_continue(out, manifest)
     pairs = [(classifier, task) for classifier in models.values() for task in tasks]

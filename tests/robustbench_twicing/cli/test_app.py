@@ -46,6 +46,7 @@ WITHOUT_SITE = {
     "report nowhere --eps 1/255": "--eps chooses the budgets of --preset table1 or layers",
     "report x --preset table1 --eps apgd=1/255": "the table has pgd, fgsm, spsa, not 'apgd'",
     "report x --preset table1 --eps 4": "is above 1, the whole pixel range; write 4/255",
+    "report x --preset efficiency --normaliser y": "shows none; leave --normaliser out",
     "report nowhere --preset efficiency": "no efficiency.csv at nowhere; make one with",
     "compare": "Missing argument",
     "compare nowhere": "nowhere is not a run folder",
