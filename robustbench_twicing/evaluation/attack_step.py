@@ -25,6 +25,7 @@ from .rows import Outcome, linf, score, score_rows
 from .tasks import Context
 
 log = logging.getLogger(__name__)
+TOO_FEW = "it made images for fewer budgets than it was given"
 Keep = Callable[[Condition, Tensor], None]
 
 
@@ -65,13 +66,12 @@ def _outcomes(
         return
     sweep = _sweep(group[0].sweep, attacked, group)
     keep = partial(_keep, context, batch, attacked)
-    failure = "it made images for fewer budgets than it was given"
-    failed = False
+    failure = TOO_FEW
     for condition in group:
         with meter.measure(condition.key):
             outcome = _attack_and_score(attacked, condition, sweep, keep, failure)
-        if outcome.message and not failed:
-            failure, failed = f"{condition.id} failed first: {outcome.message}", True
+        if outcome.message and failure == TOO_FEW and TOO_FEW not in outcome.message:
+            failure = f"{condition.id} failed first: {outcome.message}"
         yield condition, outcome
 
 

@@ -93,7 +93,7 @@ MISTAKES = {
     "--set pgd.steps": "--set 'pgd.steps' is not ATTACK.CONSTANT=VALUE",
     "--set pgd.stepz=3": "attack pgd has no constant 'stepz'; it has: steps",
     "--set pgd.steps=many": "pgd.steps=many is not a whole number, like 20",
-    "--set pgd.steps=0": "pgd.steps=0 is too small",
+    "--set pgd.steps=0": "pgd.steps=0 is not a finite number of at least 1",
     "--set pgd.rel_step=nan": "pgd.rel_step=nan is not a finite number of at least 0",
     "--set pgd.random_start=2": "pgd.random_start=2 is not true or false",
     "--set spsa.steps=3": "a constant of spsa is set, but spsa is not among the attacks",
