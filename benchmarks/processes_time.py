@@ -27,7 +27,7 @@ from benchmarks.timing import arguments
 from robustbench_twicing import load_model
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.opening import limit_dataset, open_dataset
-from robustbench_twicing.evaluation.options import Share
+from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.runner import Options, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task
 
@@ -37,7 +37,7 @@ PATIENCE_S = 600
 """For another process that never comes to the start."""
 
 
-def work(out: Path, share: Share, images: int, batch: int, start: Barrier) -> None:
+def work(out: Path, shard: Shard, images: int, batch: int, start: Barrier) -> None:
     """One process: load, wait for the others, compute its parts of the run."""
     torch.set_num_threads(1)
     model = load_model("deit_tiny_patch16_224", "random:0")
@@ -45,7 +45,7 @@ def work(out: Path, share: Share, images: int, batch: int, start: Barrier) -> No
     attacked = [ATTACKS[name].condition(BUDGET) for name in ("fgsm", "pgd")]
     tasks = [make_task(data, [clean(), *attacked])]
     start.wait(PATIENCE_S)
-    options = Options(batch_size=batch, device="cpu", share=share)
+    options = Options(batch_size=batch, device="cpu", shard=shard)
     evaluate_models({"deit": model}, tasks, out=out, options=options)
 
 
@@ -55,7 +55,7 @@ def seconds_of(processes: int, images: int, batch: int) -> float:
     start = context.Barrier(processes + 1)
     with TemporaryDirectory() as folder:
         out = Path(folder) / "run"
-        shares = [Share(one + 1, processes) for one in range(processes)]
+        shares = [Shard(one + 1, processes) for one in range(processes)]
         running = [
             context.Process(target=work, args=(out, share, images, batch, start))
             for share in shares

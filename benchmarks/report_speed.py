@@ -29,7 +29,8 @@ from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import DatasetRecord, Evaluation, Manifest
-from robustbench_twicing.records.run_folder import Part, RunFolder
+from robustbench_twicing.records.parts import PartRecords
+from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
 BATCH = 32
@@ -63,7 +64,7 @@ def make_run(path: Path, label: str, n_images: int, seed: int) -> None:
     generator = np.random.default_rng(seed)
     for part in folder.missing(evaluation):
         images = range(part * BATCH, min((part + 1) * BATCH, n_images))
-        content = Part(
+        content = PartRecords(
             pa.table(make_columns(generator, label, names, images), schema=RECORD_SCHEMA),
             {each.key: Cost(len(images), len(images), 1.0) for each in names},
         )

@@ -13,7 +13,7 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.identity import images_identity, run_identity
 from robustbench_twicing.records.manifest import Evaluation
-from robustbench_twicing.records.parts import Parts
+from robustbench_twicing.records.parts import PartRecords
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
@@ -173,7 +173,7 @@ def named_apart(entries: Sequence[Entry]) -> list[Entry]:
     return apart
 
 
-def _read_shards(folders: Sequence[RunFolder], evaluation: Evaluation) -> Parts:
+def _read_shards(folders: Sequence[RunFolder], evaluation: Evaluation) -> PartRecords:
     """Records, costs and flags of one evaluation over the shards of its run.
 
     Raises:
@@ -187,7 +187,7 @@ def _read_shards(folders: Sequence[RunFolder], evaluation: Evaluation) -> Parts:
         flags.update(dict.fromkeys(parts.flags))
         for name, cost in parts.costs.items():
             costs.setdefault(name, Cost()).add(cost)
-    return Parts(pa.concat_tables(parts.table for parts in shards), costs, tuple(flags))
+    return PartRecords(pa.concat_tables(parts.table for parts in shards), costs, tuple(flags))
 
 
 def _as_in(folder: RunFolder, evaluation: Evaluation) -> Evaluation:

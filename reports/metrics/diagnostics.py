@@ -13,9 +13,9 @@ LARGE_BUDGET = Fraction(64, 255)
 NOTABLE_BUDGET = Fraction(8, 255)
 """In pixels; a gradient attack that takes no image off a model here has followed nothing."""
 STILL_RIGHT = 0.05
-"""Share of right images at a large budget that calls for a flag."""
+"""Shard of right images at a large budget that calls for a flag."""
 USED = 0.9
-"""Share of the budget that an attack's largest change is expected to reach."""
+"""Shard of the budget that an attack's largest change is expected to reach."""
 ROUNDING_SHARE = 0.01
 """Change of accuracy by 8-bit rounding, or by a larger budget, that calls for a flag."""
 SATURATED_LOSS = 1e-7

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from robustbench_twicing.conditions.condition import READOUT, Condition
+from robustbench_twicing.conditions.condition import CLASS_SUBSET, Condition
 from robustbench_twicing.data.imagenet import NUM_CLASSES
 from robustbench_twicing.data.imagenet_c import OFFICIAL, OTHERS_PREFIX, PREFIX, SIDE
 from robustbench_twicing.records.manifest import Evaluation
@@ -224,7 +224,7 @@ def _flags(row: Result) -> list[str]:
 def _about_labels(entry: Entry) -> Iterator[str]:
     """Over which logits labels of a data set's own are scored; a second look says it itself."""
     space = entry.evaluation.dataset.space
-    if space is not None and entry.condition.attack != READOUT:
+    if space is not None and entry.condition.attack != CLASS_SUBSET:
         yield space.convention
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from robustbench_twicing.data.imagenet import NUM_CLASSES, SUBSETS, subset_indices
-from robustbench_twicing.records.adversarial import FOLDER, AdversarialStore, read_kept
+from robustbench_twicing.records.adversarial import FOLDER, AdversarialStore, read_adversarial
 from robustbench_twicing.records.manifest import Evaluation
 
 from ..merging.runs import Entry, Runs
@@ -157,14 +157,14 @@ def _files(entry: Entry) -> Files:
     files: dict[int, Path] = {}
     for folder in entry.folders:
         place = (entry.evaluation.label, entry.evaluation.dataset.name, *entry.key[2:])
-        files |= AdversarialStore(folder / FOLDER).kept(place)
+        files |= AdversarialStore(folder / FOLDER).files(place)
     return files
 
 
 def _example(runs: Runs, files: Files) -> Example:
     attacked = [_attacked(runs, entry, path) for entry, path in files.items()]
     first, path = next(iter(files.items()))
-    entry, row, images = runs.entries[first], _record(runs, first, path), read_kept(path)
+    entry, row, images = runs.entries[first], _record(runs, first, path), read_adversarial(path)
     label, dataset, protocol, _ = entry.key
     return Example(
         label,
@@ -179,7 +179,11 @@ def _example(runs: Runs, files: Files) -> Example:
 
 
 def _attacked(runs: Runs, position: int, path: Path) -> Attacked:
-    entry, row, images = runs.entries[position], _record(runs, position, path), read_kept(path)
+    entry, row, images = (
+        runs.entries[position],
+        _record(runs, position, path),
+        read_adversarial(path),
+    )
     return Attacked(
         entry.key[-1],
         class_name(int(row["prediction"]), entry.evaluation),

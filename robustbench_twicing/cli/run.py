@@ -17,7 +17,7 @@ from .signals import StoppedError, stopping_on_signals
 
 if TYPE_CHECKING:
     from ..evaluation.distributed import Team
-    from ..evaluation.options import Share
+    from ..evaluation.options import Shard
     from ..evaluation.progress import Report, Step, Stop
     from ..evaluation.runner import Run
     from ..records.run_folder import RunFolder
@@ -28,23 +28,23 @@ SHOWS_UP = 60.0
 """Seconds after which a network file system shows at the latest what another machine wrote."""
 
 
-class Evaluated(NamedTuple):
+class EvalStatus(NamedTuple):
     """How far an evaluation came.
 
     Attributes:
         run: the run folder and its records.
-        share: the parts that were asked for.
-        left: images of that share, summed over models and data sets, that are not there.
+        shard: the parts that were asked for.
+        left: images of that shard that are not evaluated, summed over models and data sets.
         unfinished: why there are any, and how to go on; empty where there are none.
     """
 
     run: "Run"
-    share: "Share"
+    shard: "Shard"
     left: int
     unfinished: str
 
 
-def evaluate(options: EvalOptions, team: "Team", *, again: str = "") -> Evaluated:
+def evaluate(options: EvalOptions, team: "Team", *, again: str = "") -> EvalStatus:
     """Load and evaluate with progress.
 
     Args:
@@ -61,29 +61,29 @@ def evaluate(options: EvalOptions, team: "Team", *, again: str = "") -> Evaluate
     signal.signal(signal.SIGTERM, _interrupt)
     stop = _make_stop(options.max_hours, team.age)
     request, out = _prepare(options, team)
-    share = request.options.share
+    shard = request.options.shard
     go_on = again or f"what was finished is kept; the same command with --out {out} continues it"
     try:
         with stopping_on_signals(stop, f"ended; {go_on}"):
             done = _work(request, out, team, stop)
     except KeyboardInterrupt:
         raise StoppedError(f"stopped; {go_on}") from None
-    left = images_left(done.folder, share)
+    left = images_left(done.folder, shard)
     if not left:
-        return Evaluated(done, share, 0, "")
+        return EvalStatus(done, shard, 0, "")
     if stop.reason not in ("", OUT_OF_TIME):
         raise StoppedError(f"stopped by {stop.reason}, {left} images left; {go_on}")
     why = stop.reason or "another process works on them, or ended before it had done them"
-    return Evaluated(done, share, left, f"{left} images left ({why}); {go_on}")
+    return EvalStatus(done, shard, left, f"{left} images left ({why}); {go_on}")
 
 
-def images_left(folder: "RunFolder", share: "Share") -> int:
-    """Images of a share that have not been evaluated, summed over models and data sets."""
+def images_left(folder: "RunFolder", shard: "Shard") -> int:
+    """Images of a shard that have not been evaluated, summed over models and data sets."""
     size = folder.manifest.part_size
     return sum(
         min(size, evaluation.dataset.n_images - part * size)
         for evaluation in folder.manifest.evaluations
-        for part in share.parts(folder.missing(evaluation))
+        for part in shard.parts(folder.missing(evaluation))
     )
 
 
@@ -106,9 +106,9 @@ def _prepare(options: EvalOptions, team: "Team") -> "tuple[Request, Path]":
     if team.is_main:
         for line in request.messages:
             sys.stderr.write(f"{line}\n")
-    share = request.options.share._replace(rank=team.rank, team=team.size)
+    shard = replace(request.options.shard, rank=team.rank, team_size=team.size)
     out = options.out or str(default_out(next(iter(request.models))))
-    named = request._replace(options=replace(request.options, share=share))
+    named = request._replace(options=replace(request.options, shard=shard))
     return named, Path(team.gather(out)[0])
 
 
@@ -144,7 +144,7 @@ def _work(request: "Request", out: Path, team: "Team", stop: "Stop") -> "Run":
             stop=stop,
         )
         if isinstance(report, TeamReport):
-            _wait(team, report, stop, partial(images_left, done.folder, request.options.share))
+            _wait(team, report, stop, partial(images_left, done.folder, request.options.shard))
     return done
 
 
@@ -170,14 +170,14 @@ def _announce(out: Path, report: "Report") -> "Report":
     """Name the run folder once work is done in it; a mistake found before that stays one line."""
     announced = False
 
-    def told(step: "Step") -> None:
+    def announce(step: "Step") -> None:
         nonlocal announced
         if not (announced or step.resumed):
             sys.stderr.write(f"run folder: {out}\n")
             announced = True
         report(step)
 
-    return told
+    return announce
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

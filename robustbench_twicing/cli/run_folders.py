@@ -50,8 +50,8 @@ def check_out(out: Path | None) -> None:
     """
     if out is None:
         return
-    there = next(place for place in (out, *out.absolute().parents) if place.exists())
-    if not there.is_dir():
-        raise UserError(f"--out {out}: {there} is a file; name a folder")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise UserError(f"--out {out}: {there} may not be written to; name another folder")
+    existing = next(place for place in (out, *out.absolute().parents) if place.exists())
+    if not existing.is_dir():
+        raise UserError(f"--out {out}: {existing} is a file; name a folder")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise UserError(f"--out {out}: {existing} may not be written to; name another folder")

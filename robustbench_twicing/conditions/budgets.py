@@ -30,9 +30,13 @@ def parse_budget(text: str) -> Fraction:
             raise UserError(f"budget {text!r} divides by zero; write it like 4/255")
         value /= divisor
     elif value > LARGEST_PLAIN_NUMBER:
+        meant = f"{text.strip()}/255"
+        if value > 1:
+            raise UserError(f"budget {text!r} is above 1, the whole pixel range; write {meant}")
+        in_255ths = format_budget(value)
         raise UserError(
-            f"budget {text!r} is a share of the whole pixel range, which nobody means above 0.2; "
-            f"budgets are written in 255ths, like {text.strip()}/255"
+            f"budget {text!r} of the pixel range is {in_255ths}; write {in_255ths} if you mean it, "
+            f"or {meant}"
         )
     if value > 1:
         raise UserError(f"budget {text!r} is larger than the whole pixel range [0, 1]")
@@ -73,7 +77,10 @@ def _range(item: str) -> list[Fraction]:
         raise UserError(f"range {item!r} is not start:stop:step; write it like 0:8/255:1/255")
     start, stop, step = (parse_budget(part) for part in parts)
     if step == 0 or stop < start:
-        raise UserError(f"range {item!r} never arrives; write it like 0:8/255:1/255")
+        raise UserError(
+            f"range {item!r} has no budgets: its step must be above 0 and its stop not below its "
+            "start; write it like 0:8/255:1/255"
+        )
     count = (stop - start) // step + 1
     if count > LARGEST_SWEEP:
         raise UserError(f"range {item!r} has {count} budgets; at most {LARGEST_SWEEP} are allowed")

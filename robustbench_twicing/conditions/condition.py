@@ -17,8 +17,8 @@ from .threat_model import PIXEL, PROTOCOLS, ThreatModel
 BACKWARD_COST = 2.0
 """A backward pass in forward passes, for estimates; with respect to the input only it is 1 to 2."""
 CLEAN = "clean"
-READOUT = "readout"
-"""The attack of a second look at the clean forward pass: none, and not the clean number either."""
+CLASS_SUBSET = "readout"
+"""The attack of the clean forward pass over a class subset: none, and not the clean number."""
 
 
 class Sweep(Protocol):
@@ -46,7 +46,7 @@ class Condition:
     Attributes:
         id: stable id, ``clean``, ``attack@budget`` or ``imagenet-c/fog/3``.
         attack: name of the attack; ``clean`` for none, ``imagenet-c`` for a corruption,
-            ``readout`` for a second look at the clean forward pass.
+            ``readout`` for the clean forward pass over a class subset.
         eps: budget in the threat model's own space; 0 for clean.
         protocol: name of the protocol the numbers belong to.
         threat: see `ThreatModel`.
@@ -60,8 +60,8 @@ class Condition:
             None where that is not known beforehand.
         notes: sentences a reader of the numbers must know.
         flags: short marks that stay on the number (``200-way``).
-        over: for a second look at the clean forward pass: the class list over whose logits it is
-            scored, and whose images alone count. None for all other conditions.
+        class_subset: the class list over whose logits the clean forward pass is scored once more,
+            and whose images alone count. None for all other conditions.
         images: where the images come from that take the place of the clean ones. They are scored
             as they are: such a condition has no budget and no attack.
         about: see `About`.
@@ -81,7 +81,7 @@ class Condition:
     passes: Annotated[tuple[int, int] | None, Field(exclude=True)] = (1, 0)
     notes: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
-    over: ClassList | None = None
+    class_subset: Annotated[ClassList | None, Field(alias="over")] = None  # its name in version 1
     images: RecordedSource = None
     about: About = field(default_factory=About)
 
@@ -94,7 +94,7 @@ class Condition:
     @property
     def is_attacked(self) -> bool:
         """Whether it has a budget: neither a look at the clean images nor at other ones."""
-        return self.attack not in (CLEAN, READOUT) and self.images is None
+        return self.attack not in (CLEAN, CLASS_SUBSET) and self.images is None
 
     @property
     def key(self) -> str:

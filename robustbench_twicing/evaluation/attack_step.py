@@ -22,14 +22,15 @@ from ..records.cost import CostMeter
 from .clean_step import CleanBatch
 from .progress import Step
 from .rows import Outcome, linf, score, score_rows
-from .tasks import Subject
+from .tasks import Context
 
 log = logging.getLogger(__name__)
+TOO_FEW = "it made images for fewer budgets than it was given"
 Keep = Callable[[Condition, Tensor], None]
 
 
 def attack_rows(
-    subject: Subject,
+    context: Context,
     batch: LoadedBatch,
     clean: CleanBatch,
     conditions: Sequence[Condition],
@@ -38,21 +39,21 @@ def attack_rows(
     """The rows of every condition that attacks the clean images or leaves them as they are.
 
     Args:
-        subject: see `Subject`.
+        context: see `Context`.
         batch: decoded images.
         clean: their clean scores.
         conditions: without those that show other images or look at other classes.
         meter: charged with passes and time.
     """
     for group in sweep_groups(conditions):
-        for condition, outcome in _outcomes(subject, batch, clean, group, meter):
+        for condition, outcome in _outcomes(context, batch, clean, group, meter):
             yield score_rows(clean.fields, condition, outcome)
             units = len(batch.indices) * condition.units
-            subject.report(Step(subject.label, condition.id, 0, units))
+            context.report(Step(context.label, condition.id, 0, units))
 
 
 def _outcomes(
-    subject: Subject,
+    context: Context,
     batch: LoadedBatch,
     clean: CleanBatch,
     group: Sequence[Condition],
@@ -64,25 +65,28 @@ def _outcomes(
         yield group[0], Outcome(clean.scores, torch.zeros(len(attacked.x), dtype=torch.float64))
         return
     sweep = _sweep(group[0].sweep, attacked, group)
-    keep = partial(_keep, subject, batch, attacked)
+    keep = partial(_keep, context, batch, attacked)
+    failure = TOO_FEW
     for condition in group:
         with meter.measure(condition.key):
-            outcome = _attack_and_score(attacked, condition, sweep, keep)
+            outcome = _attack_and_score(attacked, condition, sweep, keep, failure)
+        if outcome.message and failure == TOO_FEW and TOO_FEW not in outcome.message:
+            failure = f"{condition.id} failed first: {outcome.message}"
         yield condition, outcome
 
 
 def _keep(
-    subject: Subject,
+    context: Context,
     batch: LoadedBatch,
     attacked: AttackBatch,
     condition: Condition,
     x_adv: Tensor,
 ) -> None:
     """Keep the checked adversarial images where that is asked for."""
-    if subject.store is not None:
-        place = (subject.label, subject.data.name, condition.protocol, condition.id)
+    if context.store is not None:
+        place = (context.label, context.data.name, condition.protocol, condition.id)
         x, adversarial = attacked.x.detach().cpu().numpy(), x_adv.detach().cpu().numpy()
-        subject.store.save(place, batch.indices, attacked.images, x, adversarial)
+        context.store.save(place, batch.indices, attacked.images, x, adversarial)
 
 
 def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> Iterator[Tensor]:
@@ -92,9 +96,16 @@ def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> I
 
 
 def _attack_and_score(
-    attacked: AttackBatch, condition: Condition, sweep: Iterator[Tensor], keep: Keep
+    attacked: AttackBatch,
+    condition: Condition,
+    sweep: Iterator[Tensor],
+    keep: Keep,
+    failure: str,
 ) -> Outcome:
-    """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
+    """A failure of the attack, whatever it is, becomes an error row; it is never scored.
+
+    Where the sweep is at its end, that is because of an earlier ``failure``.
+    """
     try:
         x_adv = _next(sweep, attacked)
         check_adversarial(
@@ -107,7 +118,7 @@ def _attack_and_score(
     except ModelChangedError:
         raise
     except StopIteration:
-        return Outcome(None, None, message="the attack stopped before this budget")
+        return Outcome(None, None, message=f"the attack ended before this budget; {failure}")
     except (Exception, SystemExit) as error:  # a user's code may try to leave Python
         if is_out_of_memory(error):
             raise

@@ -1,4 +1,4 @@
-"""Other looks at the clean forward pass: over other classes, without a pass of their own.
+"""The clean forward pass scored over a class subset, without another pass.
 
 ImageNet-A over all 1000 logits beside its own 200; clean images of ImageNet-A's 200 classes over
 these 200 logits. The network answers once; what it answered is ranked once more.
@@ -34,34 +34,35 @@ def class_index(data: Dataset, image: int) -> int:
 
 
 def is_counted(data: Dataset, condition: Condition, image: int) -> bool:
-    """Whether a condition is about an image: a second look is about its own classes' alone."""
-    return condition.over is None or class_index(data, image) in _positions(condition.over)
+    """Whether a condition is about an image; over a class subset, only images of these are."""
+    subset = condition.class_subset
+    return subset is None or class_index(data, image) in _positions(subset)
 
 
 def count_images(data: Dataset, condition: Condition) -> int:
     """How many of the images a condition is about."""
-    if condition.over is None:
+    if condition.class_subset is None:
         return len(data)
     return sum(is_counted(data, condition, image) for image in range(len(data)))
 
 
 @contextmanager
-def kept_logits(classifier: Classifier) -> Iterator[list[Tensor]]:
+def network_logits(classifier: Classifier) -> Iterator[list[Tensor]]:
     """The network's own logits (N, 1000) of every forward pass inside, before labels are made.
 
-    Nothing is kept of a classifier whose logits are the network's own.
+    Nothing is recorded of a classifier whose logits are the network's own.
     """
-    kept: list[Tensor] = []
+    answers: list[Tensor] = []
     if classifier.select is None:
-        yield kept
+        yield answers
         return
 
     def keep(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        kept.append(inputs[0].detach())
+        answers.append(inputs[0].detach())
 
     handle = classifier.select.register_forward_pre_hook(keep)
     try:
-        yield kept
+        yield answers
     finally:
         handle.remove()
 
@@ -69,7 +70,7 @@ def kept_logits(classifier: Classifier) -> Iterator[list[Tensor]]:
 def subset_rows(
     condition: Condition, data: Dataset, indices: Sequence[int], logits: Tensor, fields: Columns
 ) -> pa.Table:
-    """Rows of a second look at some images.
+    """Rows of some images over a class subset.
 
     Args:
         condition: says over which classes.
@@ -78,9 +79,9 @@ def subset_rows(
         logits: the network's own, (N, 1000).
         fields: what is known of each image.
     """
-    if condition.over is None:
-        raise ValueError(f"{condition.id} is no second look")
-    position = _positions(condition.over)
+    if condition.class_subset is None:
+        raise ValueError(f"{condition.id} has no class subset")
+    position = _positions(condition.class_subset)
     rows = [row for row, image in enumerate(indices) if is_counted(data, condition, image)]
     if not rows:
         return RECORD_SCHEMA.empty_table()

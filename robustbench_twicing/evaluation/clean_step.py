@@ -11,14 +11,14 @@ from torch import Tensor
 from ..classifiers.device import is_out_of_memory
 from ..conditions.attack_batch import AttackBatch
 from ..conditions.condition import Condition
-from ..data.image_maker import place_of
 from ..data.loader import LoadedBatch, to_tensor
 from ..errors import BrokenAttackError, UserError
 from ..files.printable import one_line
 from ..records.cost import CostMeter
-from .class_subsets import kept_logits, subset_rows
+from .class_subsets import network_logits, subset_rows
 from .rows import Columns, Scores, as_clean, clean_fields, score
-from .tasks import Subject
+from .tasks import Context
+from .validation import check_classes, network_failure
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class CleanBatch(NamedTuple):
 
 
 def score_clean(
-    subject: Subject,
+    context: Context,
     batch: LoadedBatch,
     conditions: Sequence[Condition],
     device: torch.device,
@@ -49,7 +49,7 @@ def score_clean(
     """Score the clean images, and note how large their gradient is where attacks will follow it.
 
     Args:
-        subject: see `Subject`.
+        context: see `Context`.
         batch: decoded images.
         conditions: all; the first is charged with the clean pass.
         device: of the classifier.
@@ -58,36 +58,36 @@ def score_clean(
     Raises:
         UserError: the network fails, has other classes, or its logits are not finite.
     """
-    labels = [subject.data.labels[index] for index in batch.indices]
+    labels = [context.data.labels[index] for index in batch.indices]
     white_box = next((condition for condition in conditions if condition.white_box), None)
     attacked = AttackBatch(
-        subject.classifier,
+        context.classifier,
         to_tensor(batch.pixels, device),
         torch.tensor(labels, device=device),
-        images=[subject.data.ids[index] for index in batch.indices],
-        seed=subject.seed,
+        images=[context.data.ids[index] for index in batch.indices],
+        seed=context.seed,
         keep_graph=white_box is not None,
-        precision=subject.precision,
+        precision=context.precision,
     )
-    fields = clean_fields(subject.label, subject.data, batch)
-    with meter.measure(conditions[0].key), kept_logits(subject.classifier) as kept:
-        scores = _clean_scores(subject, attacked)
+    fields = clean_fields(context.label, context.data, batch)
+    with meter.measure(conditions[0].key), network_logits(context.classifier) as answers:
+        scores = _clean_scores(context, attacked)
     fields |= as_clean(scores)
     if white_box is not None:
         with meter.measure(white_box.key):
             fields |= _gradient_sizes(attacked, white_box)
-    return CleanBatch(attacked, scores, fields, kept[0] if kept else attacked.logits)
+    return CleanBatch(attacked, scores, fields, answers[0] if answers else attacked.logits)
 
 
 def class_subset_rows(
-    subject: Subject, batch: LoadedBatch, clean: CleanBatch, conditions: Sequence[Condition]
+    context: Context, batch: LoadedBatch, clean: CleanBatch, conditions: Sequence[Condition]
 ) -> Iterator[pa.Table]:
     """Rows of the conditions that look at the clean pass over other classes."""
     # Over other classes the loss is another one, and so would be its gradient.
     fields = {name: values for name, values in clean.fields.items() if name != "gradient"}
     for condition in conditions:
-        if condition.over is not None:
-            yield subset_rows(condition, subject.data, batch.indices, clean.logits, fields)
+        if condition.class_subset is not None:
+            yield subset_rows(condition, context.data, batch.indices, clean.logits, fields)
 
 
 def _gradient_sizes(attacked: AttackBatch, condition: Condition) -> Columns:
@@ -104,32 +104,24 @@ def _gradient_sizes(attacked: AttackBatch, condition: Condition) -> Columns:
     return {"gradient": gradient.abs().flatten(1).amax(1).double().cpu().numpy()}
 
 
-def _clean_scores(subject: Subject, attacked: AttackBatch) -> Scores:
-    classes = _logits(subject, attacked).shape[1]
-    wanted = subject.data.num_classes if subject.data.space is None else None
-    if max(subject.data.labels) >= classes or (wanted is not None and wanted != classes):
-        has = wanted if wanted is not None else f"labels up to {max(subject.data.labels)}"
-        raise UserError(
-            f"{subject.label} has {classes} classes, {subject.data.name} has {has}; "
-            "they must be the same classes"
-        )
+def _clean_scores(context: Context, attacked: AttackBatch) -> Scores:
+    classes = _logits(context, attacked).shape[1]
+    if context.data.space is None:
+        check_classes(context.label, classes, context.data)
     try:
         return score(attacked.logits, attacked.y)
     except BrokenAttackError as error:
         raise UserError(
-            f"{subject.label}: {error}, on clean images; check its weights "
-            f"({subject.classifier.record.checkpoint})"
+            f"{context.label}: {error}, on clean images; check its weights "
+            f"({context.classifier.record.checkpoint})"
         ) from error
 
 
-def _logits(subject: Subject, attacked: AttackBatch) -> Tensor:
+def _logits(context: Context, attacked: AttackBatch) -> Tensor:
     """Clean logits; a network that cannot be run at all is the end, in one line."""
     try:
         return attacked.logits
     except (Exception, SystemExit) as error:
         if is_out_of_memory(error) or isinstance(error, UserError):
             raise
-        raise UserError(
-            f"{subject.label}: the network fails on clean images of {tuple(attacked.x.shape)}: "
-            f"{type(error).__name__}: {error}{place_of(error)}"
-        ) from error
+        raise network_failure(context.label, attacked.x, error) from error

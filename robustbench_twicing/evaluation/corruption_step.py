@@ -8,7 +8,7 @@ from ..conditions.condition import Condition
 from ..data.loader import LoadedBatch, pixels_hash, to_tensor
 from ..errors import BrokenAttackError
 from .rows import Columns, Outcome, score, score_rows, take
-from .tasks import Subject
+from .tasks import Context
 
 
 def with_clean_image(batch: LoadedBatch, fields: Columns) -> LoadedBatch:
@@ -23,7 +23,7 @@ def with_clean_image(batch: LoadedBatch, fields: Columns) -> LoadedBatch:
 
 
 def score_corrupted(
-    subject: Subject,
+    context: Context,
     condition: Condition,
     fields: Columns,
     device: torch.device,
@@ -32,7 +32,7 @@ def score_corrupted(
     """Score the images of a batch; logits that are not finite are error rows.
 
     Args:
-        subject: see `Subject`.
+        context: see `Context`.
         condition: whose images they are.
         fields: what is known of the clean images, of every image of the batch among them.
         device: of the classifier.
@@ -47,7 +47,7 @@ def score_corrupted(
     y = torch.from_numpy(known["target"]).to(device)
     try:
         with torch.no_grad():
-            logits = subject.classifier(to_tensor(batch.pixels, device))
+            logits = context.classifier(to_tensor(batch.pixels, device))
         outcome = Outcome(score(logits, y))
     except BrokenAttackError as error:
         outcome = Outcome(None, message=str(error))

@@ -26,7 +26,7 @@ UNIT = 1000
 class Team:
     """The processes that share a run; the one of rank 0 speaks. Alone: a team of one.
 
-    Work is never handed around: every process finds its parts by itself (see `Share`), and the
+    Work is never handed around: every process finds its parts by itself (see `Shard`), and the
     record of the run is its folder. What goes between processes, through torchrun's key-value
     store, is whether they were asked for the same, and how far each is.
 

@@ -6,19 +6,18 @@ from ..classifiers.classifier import Classifier
 from ..data.summary import typical_side
 from ..records.manifest import DatasetRecord, Evaluation, Manifest
 from .class_subsets import count_images
+from .options import Options
 from .tasks import Task
 
 
 def make_manifest(
     models: Mapping[str, Classifier],
     tasks: Sequence[Task],
+    options: Options,
     *,
-    left_out: Sequence[str] = (),
-    seed: int,
+    left_out: Sequence[str],
     part_size: int,
-    on_bad_image: str,
     device: str,
-    attack_precision: str,
 ) -> Manifest:
     """What the run is, before anything is computed."""
     datasets = [dataset_record(task) for task in tasks]
@@ -36,11 +35,11 @@ def make_manifest(
         evaluations=evaluations,
         conditions=tuple(by_key.values()),
         left_out=tuple(left_out),
-        seed=seed,
+        seed=options.seed,
         part_size=part_size,
-        on_bad_image=on_bad_image,
+        on_bad_image=options.on_bad_image,
         device=device,
-        attack_precision=attack_precision,
+        attack_precision=options.attack_precision,
     )
 
 

@@ -1,63 +1,73 @@
 """How a run is computed, whatever it computes."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
 import torch
 
 from ..errors import UserError
 
 
-class Share(NamedTuple):
+@dataclass(frozen=True)
+class Shard:
     """One process among those that work on a run together.
 
     Parts go round, so that neighbouring images, and with them slow ones, are spread evenly.
 
     Attributes:
-        number: of the shard, from 1.
-        shards: how many there are; shards know nothing of each other.
+        index: of the shard, from 1.
+        count: how many shards there are; they know nothing of each other.
         rank: of the process in its team, from 0.
-        team: processes that work on the shard together, under torchrun.
+        team_size: processes that work on the shard together, under torchrun.
+
+    Raises:
+        UserError: not 1 <= index <= count.
     """
 
-    number: int = 1
-    shards: int = 1
+    index: int = 1
+    count: int = 1
     rank: int = 0
-    team: int = 1
+    team_size: int = 1
 
-    def checked(self) -> Self:
-        """Itself.
+    def __post_init__(self) -> None:
+        if not 1 <= self.index <= self.count:
+            raise UserError(f"--shard {self.index}/{self.count} is not I/N with 1 <= I <= N")
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``I/N``.
 
         Raises:
             UserError: not I/N with 1 <= I <= N.
         """
-        if not 1 <= self.number <= self.shards:
-            raise UserError(f"--shard {self.number}/{self.shards} is not I/N with 1 <= I <= N")
-        return self
+        if not re.fullmatch("[0-9]{1,9}/[0-9]{1,9}", text):
+            raise UserError(f"--shard {text!r} is not I/N, like 1/4")
+        return cls(*map(int, text.split("/")))
 
     def parts(self, parts: Iterable[int]) -> list[int]:
-        """The parts of the shard: first the process's own, then those of the team's others.
+        """The parts of the shard: first this process's, then those of the others of its team.
 
         Whoever is done early takes over from the others, from the end of their list.
         """
-        own, *others = self._by_rank(parts)
-        return own + [part for each in others for part in reversed(each)]
+        first, *others = self._by_rank(parts)
+        return first + [part for of_other in others for part in reversed(of_other)]
 
-    def own(self, parts: Iterable[int]) -> list[int]:
+    def first_parts(self, parts: Iterable[int]) -> list[int]:
         """The parts that nobody else of the team begins with."""
         return self._by_rank(parts)[0]
 
     def _by_rank(self, parts: Iterable[int]) -> list[list[int]]:
         """Of each process of the team, beginning with this one."""
-        ranks: list[list[int]] = [[] for _ in range(self.team)]
+        ranks: list[list[int]] = [[] for _ in range(self.team_size)]
         for part in parts:
-            if part % self.shards == self.number - 1:
-                ranks[part // self.shards % self.team].append(part)
+            if part % self.count == self.index - 1:
+                ranks[part // self.count % self.team_size].append(part)
         return ranks[self.rank :] + ranks[: self.rank]
 
 
-WHOLE = Share()
+WHOLE = Shard()
 """All parts, in order."""
 
 
@@ -75,7 +85,7 @@ class Options:
             keeps its own.
         on_bad_image: ``stop`` at an image that cannot be decoded, or ``skip`` and list it.
         device: ``auto``, ``cpu`` or ``cuda``.
-        share: the parts that this process works on.
+        shard: the parts that this process works on.
         attack_precision: ``fp32``, or ``bf16`` or ``fp16`` autocast while an attack runs; scores
             are always computed in fp32.
         save_adversarial: keep the adversarial images of the first N images.
@@ -87,7 +97,7 @@ class Options:
     part_size: int = 0
     on_bad_image: str = "stop"
     device: str = "auto"
-    share: Share = WHOLE
+    shard: Shard = WHOLE
     attack_precision: str = "fp32"
     save_adversarial: int = 0
     workers: int = 1
@@ -108,4 +118,3 @@ class Options:
             raise UserError(f"--save-adversarial {self.save_adversarial} is less than 0")
         if self.workers < 1:
             raise UserError(f"--workers {self.workers} is not a positive number of processes")
-        self.share.checked()

@@ -11,7 +11,7 @@ from ..classifiers.precision import full_fp32
 from ..conditions.condition import Condition
 from ..data.loader import LoadedBatch
 from ..records.cost import CostMeter
-from ..records.run_folder import Part
+from ..records.parts import PartRecords
 from .attack_step import attack_rows
 from .class_subsets import is_counted
 from .clean_step import class_subset_rows, score_clean
@@ -19,8 +19,8 @@ from .corruption_step import score_corrupted, with_clean_image
 from .out_of_memory import in_pieces_that_fit
 from .progress import Step
 from .rows import Columns, absent_rows, in_order, joined
-from .sanity_checks import first_look
-from .tasks import Subject
+from .sanity_checks import network_flags
+from .tasks import Context
 
 
 class _Piece(NamedTuple):
@@ -31,16 +31,16 @@ class _Piece(NamedTuple):
 
 
 def evaluate_part(
-    subject: Subject,
+    context: Context,
     clean: LoadedBatch,
     corrupted: Iterable[LoadedBatch],
     conditions: Sequence[Condition],
     device: torch.device,
-) -> Part:
+) -> PartRecords:
     """All conditions on one range of images; halved and tried again when memory runs out.
 
     Args:
-        subject: see `Subject`.
+        context: see `Context`.
         clean: the images.
         corrupted: the same range from the source of every condition that shows other images; each
             batch names its condition.
@@ -54,10 +54,10 @@ def evaluate_part(
         UserError: memory runs out for a single image.
     """
     meter = CostMeter()
-    size = subject.batch_size
-    fit = partial(in_pieces_that_fit, batch_size=size, label=subject.label, device=device)
-    with full_fp32(device), meter.watch(subject.classifier):
-        pieces = fit(clean, partial(_clean_and_attacked, subject, conditions, device, meter))
+    size = context.batch_size
+    fit = partial(in_pieces_that_fit, batch_size=size, label=context.label, device=device)
+    with full_fp32(device), meter.watch(context.classifier):
+        pieces = fit(clean, partial(_clean_and_attacked, context, conditions, device, meter))
         fields = joined([piece.fields for piece in pieces])
         rows = [table for piece in pieces for table in piece.rows]
         halved = len(pieces) > _batches(clean, size)
@@ -66,15 +66,15 @@ def evaluate_part(
             condition = by_key[batch.source or ""]
             batch = with_clean_image(batch, fields)
             with meter.measure(condition.key, waited=batch.waited):
-                step = partial(score_corrupted, subject, condition, fields, device)
+                step = partial(score_corrupted, context, condition, fields, device)
                 tables = fit(batch, step)
             halved |= len(tables) > _batches(batch, size)
-            rows += [*tables, _absent_rows(subject, batch, condition)]
+            rows += [*tables, _absent_rows(context, batch, condition)]
             units = len(batch.indices) * condition.units
-            subject.report(Step(subject.label, condition.id, 0, units))
-    rows += [_absent_rows(subject, clean, condition) for condition in conditions]
-    flags = _flags(subject, clean, conditions, device, halved=halved)
-    return Part(in_order(rows, conditions), meter.costs, flags)
+            context.report(Step(context.label, condition.id, 0, units))
+    rows += [_absent_rows(context, clean, condition) for condition in conditions]
+    flags = _flags(context, clean, conditions, device, halved=halved)
+    return PartRecords(in_order(rows, conditions), meter.costs, flags)
 
 
 def _batches(part: LoadedBatch, batch_size: int) -> int:
@@ -83,29 +83,29 @@ def _batches(part: LoadedBatch, batch_size: int) -> int:
 
 
 def _clean_and_attacked(
-    subject: Subject,
+    context: Context,
     conditions: Sequence[Condition],
     device: torch.device,
     meter: CostMeter,
     batch: LoadedBatch,
 ) -> _Piece:
     """Score the clean images, and attack them under every condition that does not show others."""
-    clean = score_clean(subject, batch, conditions, device, meter)
-    rows = list(class_subset_rows(subject, batch, clean, conditions))
-    on_clean = [one for one in conditions if one.images is None and one.over is None]
-    rows += attack_rows(subject, batch, clean, on_clean, meter)
+    clean = score_clean(context, batch, conditions, device, meter)
+    rows = list(class_subset_rows(context, batch, clean, conditions))
+    on_clean = [one for one in conditions if one.images is None and one.class_subset is None]
+    rows += attack_rows(context, batch, clean, on_clean, meter)
     return _Piece(clean.fields, rows)
 
 
-def _absent_rows(subject: Subject, batch: LoadedBatch, condition: Condition) -> pa.Table:
+def _absent_rows(context: Context, batch: LoadedBatch, condition: Condition) -> pa.Table:
     """Rows of the images that are not there, as far as the condition is about them."""
-    data = subject.data
+    data = context.data
     absent = [image for image in batch.absent if is_counted(data, condition, image.position)]
-    return absent_rows(subject.label, data, absent, condition)
+    return absent_rows(context.label, data, absent, condition)
 
 
 def _flags(
-    subject: Subject,
+    context: Context,
     batch: LoadedBatch,
     conditions: Sequence[Condition],
     device: torch.device,
@@ -116,6 +116,6 @@ def _flags(
     flags = ("batch-halved",) if halved else ()
     if batch.part:
         return flags
-    pixels = batch.pixels[: 1 if halved else subject.batch_size]
+    pixels = batch.pixels[: 1 if halved else context.batch_size]
     gradients = any(condition.white_box for condition in conditions)
-    return (*flags, *first_look(subject.classifier, pixels, device, gradients=gradients))
+    return (*flags, *network_flags(context.classifier, pixels, device, gradients=gradients))

@@ -21,12 +21,12 @@ from ..records.adversarial import AdversarialStore
 from ..records.environment import describe_environment
 from ..records.manifest import Evaluation
 from ..records.run_folder import RunFolder, part_size_of
-from ..records.session import session, set_aside_damaged
+from ..records.session import quarantine_damaged_parts, session
 from .manifest import make_manifest
 from .options import PRECISIONS, Options
 from .part import evaluate_part
 from .progress import Report, Step, Stop, silent
-from .tasks import Subject, Task
+from .tasks import Context, Task
 from .validation import check_request, check_same_images
 
 __all__ = ["Options", "Run", "evaluate_models", "units"]
@@ -51,7 +51,7 @@ class Run:
     def records(self) -> pd.DataFrame:
         """One row per label, data set, condition and image."""
         evaluations = self.folder.manifest.evaluations
-        frames = [self.folder.records(each).frame for each in evaluations]
+        frames = [self.folder.records(evaluation).frame for evaluation in evaluations]
         return pd.concat(frames, ignore_index=True)
 
 
@@ -85,12 +85,10 @@ def evaluate_models(
     manifest = make_manifest(
         models,
         tasks,
+        options,
         left_out=left_out,
-        seed=options.seed,
         part_size=part_size_of(out) or options.part_size or options.batch_size,
-        on_bad_image=options.on_bad_image,
         device=device.type,
-        attack_precision=options.attack_precision,
     )
     folder = RunFolder.create_or_continue(out, manifest)
     pairs = [(classifier, task) for classifier in models.values() for task in tasks]
@@ -106,7 +104,7 @@ def evaluate_models(
                 break
             space = task.data.space
             with _ready(classifier, device):
-                subject = Subject(
+                context = Context(
                     evaluation.label,
                     classifier if space is None else classifier.answering_in(space).to(device),
                     task.data,
@@ -116,12 +114,12 @@ def evaluate_models(
                     AdversarialStore(folder.path / ADVERSARIAL, options.save_adversarial),
                     options.batch_size,
                 )
-                _evaluate(subject, task.conditions, folder, evaluation, options, stop)
+                _evaluate(context, task.conditions, folder, evaluation, options, stop)
     return Run(folder)
 
 
 def _evaluate(
-    subject: Subject,
+    context: Context,
     conditions: Sequence[Condition],
     folder: RunFolder,
     evaluation: Evaluation,
@@ -129,18 +127,18 @@ def _evaluate(
     stop: Stop,
 ) -> None:
     """One model, on its device, on one data set: the parts that are missing."""
-    data, size = subject.data, folder.manifest.part_size
-    parts = options.share.parts(range(folder.part_count(evaluation)))
-    set_aside_damaged(folder, evaluation, options.share.own(parts))
-    check_same_images(folder, evaluation, data, subject.classifier.preprocessing)
+    data, size = context.data, folder.manifest.part_size
+    parts = options.shard.parts(range(folder.part_count(evaluation)))
+    quarantine_damaged_parts(folder, evaluation, options.shard.first_parts(parts))
+    check_same_images(folder, evaluation, data, context.classifier.preprocessing)
     is_there = partial(folder.is_there, evaluation)
     done = len(data) - _images_of(filterfalse(is_there, parts), size, len(data))
-    subject.report(Step(subject.label, "", done, done * units(conditions), resumed=True))
+    context.report(Step(context.label, "", done, done * units(conditions), resumed=True))
     if all(map(is_there, parts)):
         return  # nothing is locked or written: the folder may be read-only
     device = choose_device(options.device)
     sources = {one.key: one.images for one in conditions if one.images is not None}
-    maker = Maker(data, subject.classifier.preprocessing, sources, options.seed, size)
+    maker = Maker(data, context.classifier.preprocessing, sources, options.seed, size)
     with folder.owner(evaluation) as owner:
         batches = load_batches(
             maker,
@@ -154,11 +152,11 @@ def _evaluate(
             for clean in batches:
                 folder.check_still_there()
                 corrupted = islice(batches, len(sources))
-                content = evaluate_part(subject, clean, corrupted, conditions, device)
+                content = evaluate_part(context, clean, corrupted, conditions, device)
                 folder.write_part(evaluation, clean.part, content)
                 owner.release(clean.part)
                 images = len(clean.indices) + len(clean.absent)
-                subject.report(Step(subject.label, "", images, 0))
+                context.report(Step(context.label, "", images, 0))
                 stop.part_ends()
                 if stop.now:
                     break
@@ -187,7 +185,7 @@ def _ready(classifier: Classifier, device: torch.device) -> Iterator[None]:
 
 def units(conditions: Sequence[Condition]) -> float:
     """Network passes per image under all conditions, in forward-pass equivalents."""
-    return sum(each.units for each in conditions)
+    return sum(condition.units for condition in conditions)
 
 
 def _images_of(parts: Iterable[int], part_size: int, images: int) -> int:

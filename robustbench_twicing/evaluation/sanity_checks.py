@@ -13,15 +13,15 @@ from ..data.loader import to_tensor
 RANDOM, RANDOM_GRADIENT = "not-deterministic", "gradient-not-deterministic"
 BATCH, PROBABILITIES = "batch-dependent", "probabilities"
 ROUNDING = 1e-4
-"""Share of the logits' spread by which two equal passes may differ, on hardware that adds in any
+"""Shard of the logits' spread by which two equal passes may differ, on hardware that adds in any
 order."""
 BATCH_ROUNDING = 1e-2
 """The same for passes of other batch sizes: networks of shorter formats take other kernels."""
 GRADIENT_ROUNDING = 1e-2
-"""Share of its length by which two equal gradients may differ."""
+"""Shard of its length by which two equal gradients may differ."""
 
 
-def first_look(
+def network_flags(
     model: nn.Module, pixels: NDArray[np.uint8], device: torch.device, *, gradients: bool
 ) -> Iterator[str]:
     """Flags of a network whose answers are drawn, depend on the batch, or are no logits.
@@ -46,7 +46,7 @@ def first_look(
         if not _alike(one, other, ROUNDING):
             yield RANDOM
             return
-        alone = torch.cat([one, *(model(each[None]) for each in x[1:])])
+        alone = torch.cat([one, *(model(image[None]) for image in x[1:])])
         if len(x) > 1 and not _alike(alone, model(x), BATCH_ROUNDING):
             yield BATCH
     if _are_probabilities(alone):

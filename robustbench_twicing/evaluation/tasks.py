@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 import torch
 
 from ..classifiers.classifier import Classifier
-from ..conditions.condition import CLEAN, READOUT, Condition
+from ..conditions.condition import CLASS_SUBSET, CLEAN, Condition
 from ..data.dataset import Dataset
 from ..data.imagenet import NUM_CLASSES, SUBSETS, ClassList
 from ..errors import UserError
@@ -18,7 +19,7 @@ from .progress import Report
 ALL_CLASSES: ClassList = "imagenet-1k"
 
 
-class Subject(NamedTuple):
+class Context(NamedTuple):
     """What is evaluated: a model under a label, on a data set.
 
     Attributes:
@@ -61,21 +62,26 @@ def make_task(data: Dataset, conditions: Sequence[Condition]) -> Task:
     """
     if not conditions:
         raise UserError("no condition is given; name at least one, like clean")
-    return Task(data, tuple(each for one in conditions for each in _own(data, one)))
+    named = (_as_called_on(data, condition) for condition in conditions)
+    return Task(data, tuple(chain.from_iterable(named)))
 
 
-def _own(data: Dataset, condition: Condition) -> Iterator[Condition]:
+def _as_called_on(data: Dataset, condition: Condition) -> Iterator[Condition]:
     if condition.id != CLEAN:
         yield condition
         return
     yield replace(condition, id=data.clean_id)
     if data.space is not None and not data.space.others_count:
         over_all = (*condition.flags, f"{NUM_CLASSES}-way")
-        yield _second_look(condition, f"{data.clean_id}/1000-way", ALL_CLASSES, over_all)
+        yield _over_classes(condition, f"{data.clean_id}/1000-way", ALL_CLASSES, over_all)
 
 
-def _second_look(clean: Condition, name: str, over: ClassList, flags: tuple[str, ...]) -> Condition:
-    return replace(clean, id=name, attack=READOUT, over=over, flags=flags, passes=(0, 0))
+def _over_classes(
+    clean: Condition, name: str, classes: ClassList, flags: tuple[str, ...]
+) -> Condition:
+    return replace(
+        clean, id=name, attack=CLASS_SUBSET, class_subset=classes, flags=flags, passes=(0, 0)
+    )
 
 
 def with_clean_subsets(tasks: Sequence[Task]) -> list[Task]:
@@ -84,13 +90,14 @@ def with_clean_subsets(tasks: Sequence[Task]) -> list[Task]:
     ``clean/imagenet-a-classes`` stands right after ``clean``: the clean images of those 200 classes
     over those 200 logits, read from the same forward pass.
     """
-    subsets = [name for name in SUBSETS if any(_is_over(task.data, name) for task in tasks)]
+    subsets = [name for name in SUBSETS if any(_has_classes(task.data, name) for task in tasks)]
     done = [_with_subsets(task, subsets) for task in tasks]
-    there = {each.over for task in done if task.data.clean_id == CLEAN for each in task.conditions}
-    return [_with_note(task, there) for task in done]
+    on_clean = [task for task in done if task.data.clean_id == CLEAN]
+    evaluated = {condition.class_subset for task in on_clean for condition in task.conditions}
+    return [_with_note(task, evaluated) for task in done]
 
 
-def _is_over(data: Dataset, subset: str) -> bool:
+def _has_classes(data: Dataset, subset: str) -> bool:
     return data.space is not None and data.space.name == subset
 
 
@@ -98,21 +105,21 @@ def _with_subsets(task: Task, subsets: Sequence[ClassList]) -> Task:
     data = task.data
     if data.clean_id != CLEAN or data.space is not None or data.num_classes != NUM_CLASSES:
         return task
-    first = next((each for each in task.conditions if each.id == CLEAN), None)
-    if first is None:
+    clean = next((item for item in task.conditions if item.id == CLEAN), None)
+    if clean is None:
         return task
-    looks = [
-        _second_look(first, f"{CLEAN}/{name}-classes", name, (*first.flags, "200-way"))
+    added = [
+        _over_classes(clean, f"{CLEAN}/{name}-classes", name, (*clean.flags, "200-way"))
         for name in subsets
     ]
-    place = task.conditions.index(first) + 1
-    looks = [look for look in looks if count_images(data, look)]
-    return Task(data, (*task.conditions[:place], *looks, *task.conditions[place:]))
+    added = [condition for condition in added if count_images(data, condition)]
+    position = task.conditions.index(clean) + 1
+    return Task(data, (*task.conditions[:position], *added, *task.conditions[position:]))
 
 
-def _with_note(task: Task, there: Set[ClassList | None]) -> Task:
+def _with_note(task: Task, evaluated: Set[ClassList | None]) -> Task:
     """Say where the clean accuracy on the same classes is missing, which papers show beside it."""
-    missing = [name for name in SUBSETS if _is_over(task.data, name) and name not in there]
+    missing = [name for name in SUBSETS if _has_classes(task.data, name) and name not in evaluated]
     if not missing:
         return task
     note = (

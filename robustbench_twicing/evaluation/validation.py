@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import torch
+from torch import Tensor
 
 from ..classifiers.classifier import Classifier
 from ..classifiers.device import is_out_of_memory
@@ -60,7 +61,7 @@ def _check_once(task: Task) -> None:
 
 def _check_budgets(label: str, classifier: Classifier, conditions: Sequence[Condition]) -> None:
     """A budget in normalised units means nothing for a network that takes pixels."""
-    normalized = [each for each in conditions if each.threat.space == "normalized"]
+    normalized = [item for item in conditions if item.threat.space == "normalized"]
     if normalized and classifier.normalize is None:
         raise UserError(
             f"{label} takes pixels, so protocol {normalized[0].protocol}, whose budgets are in "
@@ -69,17 +70,39 @@ def _check_budgets(label: str, classifier: Classifier, conditions: Sequence[Cond
 
 
 def _check_classes(label: str, classifier: Classifier, tasks: Sequence[Task]) -> None:
-    found = count_logits(label, classifier)
-    for data in (task.data for task in tasks):
-        wanted = data.num_classes if data.space is None else NUM_CLASSES
-        needs = "needs ImageNet-1k's 1000" if data.space is not None else f"needs {wanted}"
-        highest = max(data.labels, default=0)
-        if wanted is None and highest >= found:
-            needs, wanted = f"has labels up to {highest}", highest + 1
-        if wanted not in (None, found):
-            raise UserError(
-                f"{label} has {found} classes, {data.name} {needs}; they must be the same classes"
-            )
+    classes = count_logits(label, classifier)
+    for task in tasks:
+        check_classes(label, classes, task.data)
+
+
+def check_classes(label: str, classes: int, data: Dataset) -> None:
+    """Refuse a network of other classes than the data set's.
+
+    Args:
+        label: of the model.
+        classes: how many logits the network has.
+        data: the images.
+
+    Raises:
+        UserError: they cannot be the same classes.
+    """
+    expected = data.num_classes if data.space is None else NUM_CLASSES
+    needs = "needs ImageNet-1k's 1000" if data.space is not None else f"needs {expected}"
+    highest = max(data.labels, default=0)
+    if expected is None and highest >= classes:
+        needs, expected = f"has labels up to {highest}", highest + 1
+    if expected not in (None, classes):
+        raise UserError(
+            f"{label} has {classes} classes, {data.name} {needs}; they must be the same classes"
+        )
+
+
+def network_failure(label: str, x: Tensor, error: BaseException) -> UserError:
+    """What is wrong where a network cannot be run on images x at all."""
+    return UserError(
+        f"{label}: the network fails on images of {tuple(x.shape)}: "
+        f"{type(error).__name__}: {error}{place_of(error)}"
+    )
 
 
 def count_logits(label: str, classifier: Classifier) -> int:
@@ -101,10 +124,7 @@ def count_logits(label: str, classifier: Classifier) -> int:
     except (Exception, SystemExit) as error:
         if is_out_of_memory(error):
             raise no_room(label) from error
-        raise UserError(
-            f"{label}: the network fails on a grey image of {tuple(grey.shape)}: "
-            f"{type(error).__name__}: {error}{place_of(error)}"
-        ) from error
+        raise network_failure(label, grey, error) from error
     return int(logits.shape[1])
 
 
@@ -121,10 +141,10 @@ def check_same_images(
     """
     for index, recorded in _recorded(folder, evaluation):
         try:
-            found = pixels_hash(data.pixels(index, preprocessing))
+            now = pixels_hash(data.pixels(index, preprocessing))
         except BadImageError:
-            found = "unreadable"
-        if found != recorded:
+            now = "unreadable"
+        if now != recorded:
             raise UserError(
                 f"{folder.path} was made with other images: {data.ids[index]} of {data.name} is "
                 "not what it was; put the images back, or use another --out"
@@ -138,8 +158,8 @@ def _recorded(folder: RunFolder, evaluation: Evaluation) -> Iterator[tuple[int, 
     """
     shown = [one.id for one in folder.manifest.conditions if one.images is None]
     missing = set(folder.missing(evaluation))
-    there = [part for part in range(folder.part_count(evaluation)) if part not in missing]
-    for part in there[:: max(1, len(there) // PARTS)][:PARTS]:
+    finished = [part for part in range(folder.part_count(evaluation)) if part not in missing]
+    for part in finished[:: max(1, len(finished) // PARTS)][:PARTS]:
         rows = folder.part_records(evaluation, part).dropna(subset=["pixels_sha256"])
         rows = rows[rows["condition"].isin(shown)]
         if len(rows):

@@ -19,8 +19,8 @@ FOLDER = "adversarial"
 """Under the run folder."""
 
 
-class Kept(NamedTuple):
-    """One image as it was kept.
+class AdversarialImage(NamedTuple):
+    """One adversarial image that was saved.
 
     Attributes:
         x: clean pixels (3, H, W), float32.
@@ -79,7 +79,7 @@ class AdversarialStore:
                 arrays = {"x": x[row], "x_adv": x_adv[row], "image": np.array(image)}
                 write_atomically(folder / f"{index:06d}.npz", partial(_write, arrays))
 
-    def kept(self, place: Sequence[str]) -> dict[int, Path]:
+    def files(self, place: Sequence[str]) -> dict[int, Path]:
         """Files by position of the image in the data set, in order; empty where none were kept."""
         files = self._folder(place).glob("*.npz")
         return {int(file.stem): file for file in sorted(files) if file.stem.isdecimal()}
@@ -88,7 +88,7 @@ class AdversarialStore:
         return self.folder.joinpath(*(folder_name(part) for part in place))
 
 
-def read_kept(path: Path) -> Kept:
+def read_adversarial(path: Path) -> AdversarialImage:
     """Read one image back.
 
     Raises:
@@ -96,12 +96,14 @@ def read_kept(path: Path) -> Kept:
     """
     try:
         with open_archive(path) as arrays:
-            kept = Kept(arrays.read("x"), arrays.read("x_adv"), str(arrays.read("image")))
+            image = AdversarialImage(
+                arrays.read("x"), arrays.read("x_adv"), str(arrays.read("image"))
+            )
     except UserError as error:
         raise UserError(f"{path} is damaged ({error}); delete it to go on without it") from error
-    if kept.x.ndim != 3 or len(kept.x) != 3 or kept.x.shape != kept.x_adv.shape:
+    if image.x.ndim != 3 or len(image.x) != 3 or image.x.shape != image.x_adv.shape:
         raise UserError(f"{path} is damaged (no two images of one size); delete it")
-    return kept
+    return image
 
 
 def _write(arrays: dict[str, NDArray[Any]], path: Path) -> None:

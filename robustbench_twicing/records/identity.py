@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..classifiers.classifier import ModelRecord
-from ..conditions.condition import CLEAN, READOUT, Condition
+from ..conditions.condition import CLASS_SUBSET, CLEAN, Condition
 from ..data.preprocessing import Preprocessing
 from .manifest import DatasetRecord, Manifest
 
@@ -38,7 +38,7 @@ def preprocessing_identity(preprocessing: Preprocessing) -> dict[str, Any]:
 
 def condition_identity(condition: Condition) -> dict[str, Any]:
     """What is done to the images."""
-    names = ("id", "attack", "protocol", "settings", "over")
+    names = ("id", "attack", "protocol", "settings", "class_subset")
     return _plain(
         {name: getattr(condition, name) for name in names}
         | {
@@ -52,7 +52,7 @@ def condition_identity(condition: Condition) -> dict[str, Any]:
 def seeded_identity(condition: Condition, manifest: Manifest) -> dict[str, Any]:
     """What is done to the images; seed and precision matter where something is."""
     identity = condition_identity(condition)
-    if condition.attack in (CLEAN, READOUT):
+    if condition.attack in (CLEAN, CLASS_SUBSET):
         return identity
     return identity | {"seed": manifest.seed, "attack_precision": manifest.attack_precision}
 

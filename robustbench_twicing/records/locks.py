@@ -29,7 +29,7 @@ class Ownership:
     POSIX record locks: they hold between processes of one machine and, on NFS, between machines;
     the system lifts them when their process ends, so a killed process owns nothing. Two threads of
     one process do not keep each other out. Where the file system has no locks, that is said once
-    and everything may be claimed; processes then need shares of their own (``--shard I/N``).
+    and everything may be claimed; processes then need a shard each (``--shard I/N``).
 
     Args:
         folder: of the parts; made if it is not there.
@@ -69,17 +69,17 @@ class Ownership:
         if _locks is not None and self.possible:
             _locks.lockf(self._file, _locks.LOCK_UN, 1, part)
 
-    def claimed(self, parts: Iterable[int], there: Callable[[int], bool]) -> Iterator[int]:
-        """Those parts that are not there and that nobody else works on, claimed one by one.
+    def claimed(self, parts: Iterable[int], is_written: Callable[[int], bool]) -> Iterator[int]:
+        """Those parts that are not written and that nobody else works on, claimed one by one.
 
         Args:
             parts: in the order of work.
-            there: whether a part has been written.
+            is_written: whether a part has been written.
         """
         for part in parts:
-            if there(part) or not self.claim(part):
+            if is_written(part) or not self.claim(part):
                 continue
-            if there(part):  # finished by another process between the two questions
+            if is_written(part):  # finished by another process between the two questions
                 self.release(part)
             else:
                 yield part

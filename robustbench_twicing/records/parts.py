@@ -20,6 +20,7 @@ from .schema import RECORD_SCHEMA, check_version
 META = b"robustbench_twicing"
 META_HASH = b"robustbench_twicing.sha256"
 """Parquet has checksums for its columns, and none for what stands beside them."""
+REPAIR = "run the same eval again: it renames this file and evaluates its images once more"
 NEVER_EMPTY = ("label", "dataset", "protocol", "condition", "index", "image", "status")
 MOST_ROWS = 5_000_000
 """Records of one part: a thousand images under five thousand conditions."""
@@ -31,8 +32,8 @@ class DamagedPartError(UserError):
     """A part that is not what was written: cut off, changed, or of something else."""
 
 
-class Parts(NamedTuple):
-    """The parts of one evaluation that are there, in order of image.
+class PartRecords(NamedTuple):
+    """The records of one part, or of all finished parts of an evaluation in order of image.
 
     Attributes:
         table: columns of `RECORD_SCHEMA`, one row per condition and image.
@@ -42,7 +43,7 @@ class Parts(NamedTuple):
 
     table: pa.Table
     costs: dict[str, Cost]
-    flags: tuple[str, ...]
+    flags: tuple[str, ...] = ()
 
 
 class Records(NamedTuple):
@@ -108,8 +109,8 @@ def _meta(path: Path, stored: Mapping[bytes, bytes]) -> dict[str, Any]:
         _Meta.model_validate(meta)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, "its costs and flags have another form") from error
-    found: dict[str, Any] = meta
-    return found
+    checked: dict[str, Any] = meta
+    return checked
 
 
 class _Cost(BaseModel):
@@ -134,6 +135,4 @@ def digest(text: str) -> str:
 
 def _damaged(path: Path, reason: str) -> DamagedPartError:
     line = " ".join(reason.split())[:200]
-    return DamagedPartError(
-        f"{path} is damaged ({line}); the same eval again sets it aside and computes it anew"
-    )
+    return DamagedPartError(f"{path} is damaged ({line}); {REPAIR}")

@@ -1,8 +1,7 @@
 """A run folder: run.json, one environment file per session, and Parquet parts."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, Self
@@ -19,23 +18,17 @@ from .identity import first_difference, run_identity
 from .locks import Ownership
 from .manifest import PARTS, SESSIONS, SETTINGS, Evaluation, Manifest, read_settings
 from .manifest import binding_settings as binding
-from .parts import META, META_HASH, DamagedPartError, Parts, Records, digest, read_part
+from .parts import (
+    META,
+    META_HASH,
+    REPAIR,
+    DamagedPartError,
+    PartRecords,
+    Records,
+    digest,
+    read_part,
+)
 from .schema import RECORD_SCHEMA, SCHEMA_VERSION
-
-
-@dataclass(frozen=True)
-class Part:
-    """The records of one range of images of one label, with what they cost.
-
-    Attributes:
-        rows: columns of `RECORD_SCHEMA`, in order of image and condition.
-        costs: condition id to cost.
-        flags: what happened on the way (``batch-halved``).
-    """
-
-    rows: pa.Table
-    costs: Mapping[str, Cost]
-    flags: tuple[str, ...] = ()
 
 
 class RunFolder:
@@ -155,7 +148,7 @@ class RunFolder:
             )
         self._stamp = stamp
 
-    def write_part(self, evaluation: Evaluation, part: int, content: Part) -> None:
+    def write_part(self, evaluation: Evaluation, part: int, content: PartRecords) -> None:
         """Write one part: it is there in full or not at all.
 
         Raises:
@@ -164,13 +157,13 @@ class RunFolder:
         self.check_still_there()
         meta = {
             "schema": SCHEMA_VERSION,
-            "rows": content.rows.num_rows,
+            "rows": content.table.num_rows,
             "belongs_to": self._belongs_to(evaluation, part),
             "costs": {name: asdict(cost) for name, cost in content.costs.items()},
             "flags": content.flags,
         }
         text = json.dumps(meta)
-        table = content.rows.replace_schema_metadata({META: text, META_HASH: digest(text)})
+        table = content.table.replace_schema_metadata({META: text, META_HASH: digest(text)})
         path = self.part_path(evaluation, part)
         write_atomically(path, lambda file: pq.write_table(table, file, write_page_checksum=True))
 
@@ -202,12 +195,11 @@ class RunFolder:
         table, meta = read_part(path)
         if meta.get("belongs_to") != self._belongs_to(evaluation, part):
             raise DamagedPartError(
-                f"{path} belongs to another run, model, data set or range of images; the same eval "
-                "again sets it aside and computes it anew"
+                f"{path} belongs to another run, model, data set or range of images; {REPAIR}"
             )
         return table, meta
 
-    def parts(self, evaluation: Evaluation) -> Parts:
+    def parts(self, evaluation: Evaluation) -> PartRecords:
         """The parts of an evaluation that are there, in order of image.
 
         Raises:
@@ -221,7 +213,7 @@ class RunFolder:
                 flags.update(dict.fromkeys(meta["flags"]))
                 for name, cost in meta["costs"].items():
                     costs.setdefault(name, Cost()).add(Cost(**cost))
-        return Parts(pa.concat_tables(tables), costs, tuple(flags))
+        return PartRecords(pa.concat_tables(tables), costs, tuple(flags))
 
     def records(self, evaluation: Evaluation) -> Records:
         """The records of an evaluation so far, in order of image, with costs and flags.
@@ -229,8 +221,8 @@ class RunFolder:
         Raises:
             UserError: as `parts`, or an image counted twice under one condition.
         """
-        found = self.parts(evaluation)
-        frame: pd.DataFrame = found.table.unify_dictionaries().to_pandas()
+        finished = self.parts(evaluation)
+        frame: pd.DataFrame = finished.table.unify_dictionaries().to_pandas()
         twice = frame.duplicated(["protocol", "condition", "image"])
         if twice.any():
             row = frame[twice].iloc[0]
@@ -238,7 +230,7 @@ class RunFolder:
                 f"{self.path}: image {row['image']} is counted twice under {row['condition']} "
                 f"for {evaluation.label}"
             )
-        return Records(frame, found.costs, found.flags)
+        return Records(frame, finished.costs, finished.flags)
 
 
 def part_size_of(path: Path) -> int:

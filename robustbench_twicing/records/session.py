@@ -65,7 +65,9 @@ ASIDE = ".damaged-"
 """Between the name of a part and a random ending."""
 
 
-def set_aside_damaged(folder: RunFolder, evaluation: Evaluation, parts: Iterable[int]) -> None:
+def quarantine_damaged_parts(
+    folder: RunFolder, evaluation: Evaluation, parts: Iterable[int]
+) -> None:
     """Read the parts that are there, and rename those that are not what was written.
 
     Nothing is deleted: what can still be read of such a file may matter to its owner.

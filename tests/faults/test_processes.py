@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from reports.merging.sessions import read_sessions
-from robustbench_twicing.evaluation.options import Share
+from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.faults.working import CONDITIONS, IMAGES, end, start
@@ -57,7 +57,7 @@ def test_shards_in_any_order_are_one_run(shards: int, alone: pd.DataFrame, tmp_p
     random.Random(shards).shuffle(numbers)
     for number in numbers:
         assert not out.exists() or not RunFolder.open(out).complete
-        assert end(start(out, Share(number, shards))) == 0
+        assert end(start(out, Shard(number, shards))) == 0
     assert text(records(out)) == text(alone)
 
 

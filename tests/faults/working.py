@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing.classifiers.classifier import Classifier
-from robustbench_twicing.evaluation.options import WHOLE, Share
+from robustbench_twicing.evaluation.options import WHOLE, Shard
 from tests.tiny import ConvNet, convnet, noise, quick_conditions, run
 
 IMAGES, BATCH = 24, 2
@@ -36,24 +36,24 @@ def slow() -> Classifier:
     return model
 
 
-def work(out: Path, share: Share = WHOLE, batch: int = BATCH) -> None:
+def work(out: Path, shard: Shard = WHOLE, batch: int = BATCH) -> None:
     """Evaluate, or go on."""
     torch.set_num_threads(1)
-    run(slow(), noise(IMAGES), CONDITIONS, out, batch_size=batch, share=share)
+    run(slow(), noise(IMAGES), CONDITIONS, out, batch_size=batch, shard=shard)
 
 
-def start(out: Path, share: Share = WHOLE, batch: int = BATCH) -> BaseProcess:
+def start(out: Path, shard: Shard = WHOLE, batch: int = BATCH) -> BaseProcess:
     """`work` in a process of its own."""
-    process = _SERVER.Process(target=_quietly, args=(out, share, batch))
+    process = _SERVER.Process(target=_quietly, args=(out, shard, batch))
     process.start()
     return process
 
 
-def _quietly(out: Path, share: Share, batch: int) -> None:
+def _quietly(out: Path, shard: Shard, batch: int) -> None:
     """What is said of damaged parts and of other processes is no matter here."""
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 2)
-    work(out, share, batch)
+    work(out, shard, batch)
 
 
 def end(process: BaseProcess) -> int:

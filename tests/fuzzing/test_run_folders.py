@@ -10,7 +10,7 @@ from reports import results
 from reports.console import print_results
 from reports.merging.merge import merge
 from reports.metrics.results import save_results
-from robustbench_twicing.records.adversarial import read_kept
+from robustbench_twicing.records.adversarial import read_adversarial
 from robustbench_twicing.records.run_folder import RunFolder
 
 from .archives import ZIPWISE
@@ -30,7 +30,7 @@ def report(place: Path, damaged: Path) -> None:
     print_results(runs, table, Console(file=io.StringIO(), width=100))
     save_results(table, place)
     for path in (place / "adversarial").rglob("*.npz"):
-        read_kept(path)
+        read_adversarial(path)
 
 
 @pytest.fixture

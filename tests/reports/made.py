@@ -16,7 +16,8 @@ from robustbench_twicing.conditions.condition import CLEAN, Condition, clean
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import DatasetRecord, Evaluation, Manifest
-from robustbench_twicing.records.run_folder import Part, RunFolder
+from robustbench_twicing.records.parts import PartRecords
+from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
 Outcomes = Mapping[str, Sequence[int | str | None]]
@@ -108,7 +109,7 @@ def write_run(
                 ]
                 columns = {name: [row.get(name) for row in rows] for name in RECORD_SCHEMA.names}
                 costs = {each.key: Cost(len(indices), len(indices), 0.25) for each in conditions}
-                content = Part(pa.table(columns, schema=RECORD_SCHEMA), costs)
+                content = PartRecords(pa.table(columns, schema=RECORD_SCHEMA), costs)
                 folder.write_part(evaluation, part, content)
     return folder
 

@@ -16,7 +16,7 @@ from reports import merge, print_results, results
 from reports.metrics.flags import explain_flag
 from robustbench_twicing import evaluate
 from robustbench_twicing.conditions.condition import clean
-from robustbench_twicing.evaluation.options import Share
+from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task
 from tests.tiny import column, convnet, greys, halfspace, noise, quick_conditions, run, table
@@ -80,7 +80,7 @@ def test_a_failed_condition_shows_no_number_and_says_why(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_an_incomplete_condition_shows_how_far_it_came(tmp_path: Path) -> None:
-    done = run(convnet(), noise(7), [clean()], tmp_path / "run", batch_size=3, share=Share(1, 2))
+    done = run(convnet(), noise(7), [clean()], tmp_path / "run", batch_size=3, shard=Shard(1, 2))
     assert cells(shown(done), "clean")[1:3] == ["incomplete", "4 images"]
 
 

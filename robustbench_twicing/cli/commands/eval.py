@@ -11,7 +11,7 @@ from ..run import evaluate, images_left
 from ..signals import DONE, INCOMPLETE
 
 if TYPE_CHECKING:
-    from ...evaluation.options import Share
+    from ...evaluation.options import Shard
     from ...records.run_folder import RunFolder
 
 
@@ -33,22 +33,22 @@ def run(options: EvalOptions) -> int:
     if not team.is_main:
         return DONE
     folder, complete = done.run.folder, done.run.complete
-    status = _show(folder, done.share)
+    status = _show(folder, done.shard)
     if folder.complete and not complete:
         # Another process finished the last part meanwhile, and its results.csv may have been
         # written over by this one's, which lacks that part.
-        status = _show(folder, done.share)
+        status = _show(folder, done.shard)
     if folder.complete or not done.unfinished:
         return status
     sys.stderr.write(f"{done.unfinished}\n")
     return INCOMPLETE if status == DONE else status
 
 
-def _show(folder: "RunFolder", share: "Share") -> int:
+def _show(folder: "RunFolder", shard: "Shard") -> int:
     """Save and show what the run folder holds now.
 
     Returns:
-        The exit status that the rows ask for; a share that is done needs no more images.
+        The exit status that the rows ask for; a shard that is done needs no more images.
     """
     from reports import merge, results
 
@@ -59,7 +59,7 @@ def _show(folder: "RunFolder", share: "Share") -> int:
     table = results(runs)
     show_results(runs, table, folder=folder.path, must_save=True)
     status = exit_status(table)
-    if status == INCOMPLETE and share.shards > 1 and not images_left(folder, share):
-        Console().print(f"share {share.number}/{share.shards} is done; report merges when all are.")
+    if status == INCOMPLETE and shard.count > 1 and not images_left(folder, shard):
+        Console().print(f"shard {shard.index}/{shard.count} is done; report merges when all are.")
         return DONE
     return status

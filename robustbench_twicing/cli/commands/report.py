@@ -8,6 +8,8 @@ import typer
 
 from reports.tables.presets import preset_names
 
+from ...errors import UserError
+
 if TYPE_CHECKING:
     from reports.tables.table import Table
 
@@ -90,6 +92,12 @@ def run(
     files.check()
     check_out(out)
     if preset == EFFICIENCY:
+        given = [name for name, value in (("normaliser", normaliser), ("plots", plots)) if value]
+        if given:
+            raise UserError(
+                f"--{given[0]} is for the results of run folders, and --preset efficiency shows "
+                f"none; leave --{given[0]} out"
+            )
         tables = make_efficiency_tables(run_dirs, options)
         if files.console:
             _print(tables)

@@ -224,7 +224,7 @@ class EvalOptions:
     ] = None
     seed: Annotated[int, _opt("--seed", help="Base seed of every random draw.", panel=RUN)] = 0
     shard: Annotated[
-        str, _opt("--shard", metavar="I/N", help="Compute the I-th of N shares.", panel=RUN)
+        str, _opt("--shard", metavar="I/N", help="Compute the I-th of N shards.", panel=RUN)
     ] = "1/1"
     save_adversarial: Annotated[
         int,

@@ -1,7 +1,7 @@
 """From options to models, images and conditions; every mistake is found before work starts."""
 
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from ...classifiers.classifier import Classifier
 from ...classifiers.device import choose_device
 from ...data.crop_cache import cache_crops
 from ...errors import UserError
-from ...evaluation.options import Options, Share
+from ...evaluation.options import Options, Shard
 from ...evaluation.tasks import Task
 from ...files.printable import folder_name, one_line
 from .conditions import read_conditions
@@ -69,7 +69,7 @@ def _cached(tasks: Sequence[Task], folder: Path) -> list[Task]:
 
 
 def make_run_options(options: EvalOptions) -> Options:
-    """How the run is computed.
+    """How the run is computed: the options whose names are fields of `Options`.
 
     Args:
         options: as typed.
@@ -77,21 +77,9 @@ def make_run_options(options: EvalOptions) -> Options:
     Raises:
         UserError: a bad batch size, shard, device or policy.
     """
-    if not re.fullmatch("[0-9]{1,9}/[0-9]{1,9}", options.shard):
-        raise UserError(f"--shard {options.shard!r} is not I/N, like 1/4")
-    number, shards = options.shard.split("/")
     choose_device(options.device)
-    return Options(
-        seed=options.seed,
-        batch_size=options.batch_size,
-        part_size=options.part_size,
-        on_bad_image=options.on_bad_image,
-        device=options.device,
-        share=Share(int(number), int(shards)),
-        attack_precision=options.attack_precision,
-        save_adversarial=options.save_adversarial,
-        workers=options.workers,
-    )
+    values = {name.name: getattr(options, name.name) for name in fields(Options)}
+    return Options(**{**values, "shard": Shard.parse(options.shard)})
 
 
 def default_out(label: str) -> Path:

@@ -11,7 +11,8 @@ import pytest
 
 from reports import COLUMNS, merge, results
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records.run_folder import Part, RunFolder
+from robustbench_twicing.records.parts import PartRecords
+from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from tests.reports.made import Outcomes, write_run
 
@@ -302,7 +303,7 @@ def test_runs_from_before_conditions_had_images_are_still_read(
         del condition["images"], condition["about"]
     older = RunFolder(folder.path, folder.manifest, values)
     (evaluation,) = folder.manifest.evaluations
-    older_parts = [Part(folder.parts(evaluation).table, {})]
+    older_parts = [PartRecords(folder.parts(evaluation).table, {})]
     (folder.path / "run.json").write_text(json.dumps(values))
     older.write_part(evaluation, 0, older_parts[0])
     runs = merge([RunFolder.open(folder.path)])

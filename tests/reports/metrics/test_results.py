@@ -21,7 +21,8 @@ from robustbench_twicing.data.loader import to_tensor
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task
 from robustbench_twicing.records.cost import Cost
-from robustbench_twicing.records.run_folder import Part, RunFolder
+from robustbench_twicing.records.parts import PartRecords
+from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from tests.tiny import (
     PREPROCESSING,
@@ -185,7 +186,7 @@ def ranks(rows: list[tuple[int | None, str]], tmp_path: Path) -> dict[str, Any]:
     content["rank"] = content["rank_8bit"] = [rank for rank, _ in rows]
     content["status"] = [status for _, status in rows]
     records = pa.table(content, schema=RECORD_SCHEMA)
-    made.folder.write_part(evaluation, 0, Part(records, {"pixel:clean": Cost(1, 2, 3.5)}))
+    made.folder.write_part(evaluation, 0, PartRecords(records, {"pixel:clean": Cost(1, 2, 3.5)}))
     return table(Run(RunFolder.open(tmp_path)))["clean"]
 
 

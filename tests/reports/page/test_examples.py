@@ -22,7 +22,7 @@ from robustbench_twicing.data.imagenet import LabelSpaceRecord
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Run
-from robustbench_twicing.records.adversarial import AdversarialStore, read_kept
+from robustbench_twicing.records.adversarial import AdversarialStore, read_adversarial
 from robustbench_twicing.records.manifest import DatasetRecord, Evaluation
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.tiny import convnet, noise, run
@@ -80,8 +80,8 @@ def test_predictions_are_those_of_the_records(done: Run) -> None:
 def test_pictures_are_the_kept_pixels(done: Run) -> None:
     """Up to what JPEG does to noise."""
     store = AdversarialStore(done.folder.path / "adversarial")
-    (path, *_) = store.kept(["convnet", "tiny", "pixel", "fgsm@16/255"]).values()
-    kept = read_kept(path)
+    (path, *_) = store.files(["convnet", "tiny", "pixel", "fgsm@16/255"]).values()
+    kept = read_adversarial(path)
     example = found(done).shown[0]
     pictures = (example.picture, example.attacked[-1].picture, example.attacked[-1].change)
     for uri, pixels in zip(

@@ -88,7 +88,7 @@ def test_a_model_that_leaves_python_ends_eval_in_one_line(
     out = ("--attacks", "clean", "--out", str(tmp_path / "run"))
     assert main(["eval", "--model", f"{code}:Gone", *SMALL, *out]) == 1
     last = capsys.readouterr().err.splitlines()[-1]
-    assert "the network fails on a grey image of (1, 3, 28, 28): SystemExit: gone" in last
+    assert "the network fails on images of (1, 3, 28, 28): SystemExit: gone" in last
     assert not (tmp_path / "run").exists()
 
 

@@ -59,8 +59,16 @@ def test_reads_one_budget(text: str, budget: Fraction | None) -> None:
 
 @pytest.mark.parametrize("text", ["4", "8", "0.5", "0.2000001", "1", "255"])
 def test_a_plain_number_above_a_fifth_is_refused_with_the_likely_meaning(text: str) -> None:
-    with pytest.raises(UserError, match=rf"255ths, like {text}/255$"):
+    with pytest.raises(UserError, match=rf"write (.* or )?{text}/255$"):
         parse_budget(f" {text}")
+
+
+def test_a_plain_number_may_be_meant_as_it_is() -> None:
+    wanted = (
+        "budget '0.3' of the pixel range is 76.5/255; write 76.5/255 if you mean it, or 0.3/255"
+    )
+    with pytest.raises(UserError, match=f"^{wanted}$"):
+        parse_budget("0.3")
 
 
 def test_the_limit_is_for_plain_numbers_only() -> None:
@@ -147,8 +155,8 @@ def test_a_range_includes_its_end() -> None:
         (",", "empty entry"),
         ("1/255,,2/255", "empty entry"),
         ("0:1/255", "start:stop:step"),
-        ("0:1/255:0", "never arrives"),
-        ("2/255:1/255:1/255", "never arrives"),
+        ("0:1/255:0", "has no budgets"),
+        ("2/255:1/255:1/255", "has no budgets"),
         ("0:1/255:0.0001/255", "10001 budgets; at most 1000"),
         ("1/255:b:1/255", "is not a number"),
     ],

@@ -18,7 +18,7 @@ from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions.condition import BACKWARD_COST, clean
 from robustbench_twicing.data.loader import pixels_hash
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.evaluation.options import Share
+from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.progress import Step
 from robustbench_twicing.evaluation.rows import score
 from robustbench_twicing.evaluation.runner import Options, evaluate_models, units
@@ -203,8 +203,6 @@ def test_a_model_whose_clean_logits_are_no_numbers_is_the_users_mistake(tmp_path
     [
         ({"batch_size": 0}, "--batch-size 0 is not a positive number"),
         ({"on_bad_image": "ignore"}, "--on-bad-image 'ignore' is unknown; it is stop or skip"),
-        ({"share": Share(0, 2)}, "--shard 0/2 is not I/N"),
-        ({"share": Share(3, 2)}, "--shard 3/2 is not I/N"),
         ({"device": "tpu"}, "--device 'tpu' is unknown"),
     ],
 )
@@ -226,7 +224,7 @@ def test_what_is_reported_adds_up_to_the_work(done_before: Sequence[int], tmp_pa
     conditions = quick_conditions("clean", "fgsm", "pgd")
     data, out = noise(7), tmp_path / "run"
     for part in done_before:
-        run(convnet(), data, conditions, out, batch_size=3, share=Share(part + 1, 3))
+        run(convnet(), data, conditions, out, batch_size=3, shard=Shard(part + 1, 3))
     steps: list[Step] = []
     evaluate_models(
         {"convnet": convnet()},

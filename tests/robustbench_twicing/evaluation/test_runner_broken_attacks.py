@@ -17,6 +17,7 @@ from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
+from robustbench_twicing.evaluation.attack_step import TOO_FEW
 from robustbench_twicing.evaluation.runner import Run
 from tests.tiny import PREPROCESSING, column, convnet, noise, quick_conditions, run, table, text
 
@@ -200,6 +201,12 @@ def test_a_sweep_that_fails_is_error_rows_from_there_on(
     conditions = [Condition(f"it@{n}/255", "it", Fraction(n, 255), sweep=sweep) for n in (1, 2, 3)]
     done = run(convnet(), noise(3), [*conditions, clean()], tmp_path / "run")
     assert column(done, "status") == [*status, "ok"]
+    last = done.records()["message"].iloc[2]
+    if sweep is stops_early:
+        assert last == "the attack ended before this budget; " + TOO_FEW
+    elif sweep is fails_at_once:
+        first = "it@1/255 failed first: ZeroDivisionError: no luck"
+        assert last.startswith(f"the attack ended before this budget; {first}")
 
 
 def test_an_attack_that_leaves_the_model_in_train_mode_changes_no_number(

@@ -23,7 +23,7 @@ from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.opening import limit_dataset
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.evaluation.options import Share
+from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.evaluation.tasks import make_task
 from robustbench_twicing.records.run_folder import RunFolder
@@ -86,7 +86,7 @@ def test_an_incomplete_condition_has_no_accuracy(whole: Run, tmp_path: Path) -> 
 def test_shares_make_one_run(shares: int, whole: Run, tmp_path: Path) -> None:
     out = tmp_path / "run"
     complete = [
-        evaluate(out, share=Share(share, shares)).complete
+        evaluate(out, shard=Shard(share, shares)).complete
         for share in reversed(range(1, shares + 1))
     ]
     assert complete == [False] * (shares - 1) + [True]
@@ -97,9 +97,9 @@ def test_shares_make_one_run(shares: int, whole: Run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_each_share_has_its_own_parts(tmp_path: Path) -> None:
-    done = evaluate(tmp_path / "run", share=Share(2, 3))
+    done = evaluate(tmp_path / "run", shard=Shard(2, 3))
     assert [path.name for path in parts(done)] == ["part-000001.parquet"]
-    assert evaluate(tmp_path / "run", share=Share(1, 3)).folder.missing(
+    assert evaluate(tmp_path / "run", shard=Shard(1, 3)).folder.missing(
         done.folder.manifest.evaluations[0]
     ) == [2]
 
@@ -116,7 +116,7 @@ def test_a_finished_run_is_left_alone(whole: Run, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_every_process_that_computes_is_noted(tmp_path: Path) -> None:
     for number in (1, 2, 3, 3):
-        evaluate(tmp_path / "run", share=Share(number, 3))
+        evaluate(tmp_path / "run", shard=Shard(number, 3))
     sessions = read_sessions(tmp_path / "run")
     assert len(sessions) == 3
     assert {session.model_dump()["pid"] for session in sessions} == {os.getpid()}

@@ -161,7 +161,7 @@ def test_memory_that_runs_out_inside_an_attack_is_no_broken_attack(tmp_path: Pat
 
 def test_a_model_that_fails_is_one_line_with_its_place_and_cause(tmp_path: Path) -> None:
     hungry = model(Hungry(2, RuntimeError("a bug")))
-    wanted = r"^hungry: the network fails on clean images of \(4, 3, 8, 8\): RuntimeError: a bug \("
+    wanted = r"^hungry: the network fails on images of \(4, 3, 8, 8\): RuntimeError: a bug \("
     with pytest.raises(UserError, match=wanted + r"test_runner_memory\.py:\d+\)") as found:
         run(hungry, noise(5), CONDITIONS, tmp_path / "run", batch_size=4)
     assert isinstance(found.value.__cause__, RuntimeError)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn.functional import batch_norm
 
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
-from robustbench_twicing.evaluation.sanity_checks import first_look
+from robustbench_twicing.evaluation.sanity_checks import network_flags
 from tests.tiny import PREPROCESSING, ConvNet, column, convnet, flags, noise, quick_conditions, run
 
 CPU = torch.device("cpu")
@@ -49,7 +49,7 @@ def test_any_other_is_not_and_no_pass_is_charged(tmp_path: Path) -> None:
 
 def look(network: nn.Module, images: int = 5, *, gradients: bool = True) -> set[str]:
     pixels = np.random.default_rng(0).integers(0, 256, (images, 8, 8, 3), np.uint8)
-    return set(first_look(network.eval(), pixels, CPU, gradients=gradients))
+    return set(network_flags(network.eval(), pixels, CPU, gradients=gradients))
 
 
 class Drifting(nn.Module):

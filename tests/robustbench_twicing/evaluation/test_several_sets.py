@@ -13,7 +13,7 @@ from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.imagenet import SUBSETS, subset_indices
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.evaluation.options import Share
+from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.progress import Step
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task, with_clean_subsets
@@ -127,8 +127,8 @@ def test_a_run_goes_on_wherever_it_stopped(three: list[Dataset], tmp_path: Path)
     assert text(again.records()) == text(whole.records())
     assert again.complete
     for number in (2, 1):
-        go("shares", share=Share(number, 3))
-    shared = go("shares", share=Share(3, 3))
+        go("shares", shard=Shard(number, 3))
+    shared = go("shares", shard=Shard(3, 3))
     assert text(shared.records()) == text(whole.records())
     left, right = (results(run.folder).drop(columns="seconds") for run in (whole, shared))
     pd.testing.assert_frame_equal(left, right)

@@ -15,7 +15,7 @@ from robustbench_twicing.data.folders.label_file import read_label_file
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.text import read_json, read_text
-from robustbench_twicing.records.adversarial import read_kept
+from robustbench_twicing.records.adversarial import read_adversarial
 from robustbench_twicing.records.parts import read_part
 
 READERS: dict[str, Callable[[Path], object]] = {
@@ -28,7 +28,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "a.yaml": lambda path: load_suite(str(path)),
     "a.jpg": read_rgb,
     "b.jpg": read_header,
-    "kept.npz": read_kept,
+    "kept.npz": read_adversarial,
     "part.parquet": read_part,
     "a.pth": read_checkpoint,
 }

@@ -16,7 +16,8 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.printable import folder_name
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import Evaluation, Manifest
-from robustbench_twicing.records.run_folder import Part, RunFolder
+from robustbench_twicing.records.parts import PartRecords
+from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA, Status
 from tests.plain_manifest import plain_condition, plain_evaluation
 
@@ -38,7 +39,7 @@ def manifest(*labels: str, **changes: Any) -> Manifest:
     )
 
 
-def part(first: int, count: int = 2, label: str = "a model") -> Part:
+def part(first: int, count: int = 2, label: str = "a model") -> PartRecords:
     numbers = list(range(first, first + count))
     values: dict[str, list[Any]] = {name: [None] * count for name in RECORD_SCHEMA.names}
     values |= {
@@ -53,7 +54,7 @@ def part(first: int, count: int = 2, label: str = "a model") -> Part:
         "status": [Status.OK.value] * count,
     }
     rows = pa.table(values, schema=RECORD_SCHEMA)
-    return Part(rows, {"pixel:clean": Cost(count, 0, 0.5)}, ("batch-halved",) * (first > 0))
+    return PartRecords(rows, {"pixel:clean": Cost(count, 0, 0.5)}, ("batch-halved",) * (first > 0))
 
 
 def digest(text: str) -> str:
@@ -118,7 +119,7 @@ def test_a_cut_part_is_refused_with_what_to_do(folder: RunFolder) -> None:
     for length in (0, 3, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:length])
         with pytest.raises(
-            UserError, match=r"part-000001\.parquet is damaged .*; the same eval again"
+            UserError, match=r"part-000001\.parquet is damaged .*; run the same eval again"
         ):
             folder.records(evaluation())
 

@@ -9,7 +9,8 @@ import pytest
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.manifest import Evaluation, Manifest
-from robustbench_twicing.records.run_folder import Part, RunFolder
+from robustbench_twicing.records.parts import PartRecords
+from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from tests.plain_manifest import plain_condition, plain_evaluation
 
@@ -28,12 +29,12 @@ def manifest(*evaluations: Evaluation, left_out: tuple[str, ...] = ()) -> Manife
     return Manifest(evaluations, CONDITIONS, 0, 4, left_out=left_out)
 
 
-def part() -> Part:
+def part() -> PartRecords:
     columns: dict[str, list[Any]] = {name: [None] * 2 for name in RECORD_SCHEMA.names}
     named = {"protocol": ["pixel"] * 2, "condition": ["clean"] * 2, "image": ["a", "b"]}
     named |= {"label": ["m"] * 2, "dataset": ["val"] * 2, "status": ["ok"] * 2}
     columns["index"] = [0, 1]
-    return Part(pa.table(columns | named, schema=RECORD_SCHEMA), {})
+    return PartRecords(pa.table(columns | named, schema=RECORD_SCHEMA), {})
 
 
 def test_every_data_set_has_its_own_conditions() -> None:

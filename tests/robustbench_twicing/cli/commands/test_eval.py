@@ -117,7 +117,7 @@ def test_shares_are_done_one_by_one_and_the_last_completes(
 ) -> None:
     assert site.eval(out="whole") == 0
     assert site.eval("--shard", "2/2") == 0
-    assert "share 2/2 is done" in capsys.readouterr().out
+    assert "shard 2/2 is done" in capsys.readouterr().out
     assert site.results()["clean"]["status"] == "incomplete"
     assert site.eval("--shard", "1/2") == 0
     tables = [(site.root / out / "results.csv").read_text() for out in ("run", "whole")]

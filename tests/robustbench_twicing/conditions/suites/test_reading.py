@@ -128,7 +128,7 @@ def test_budgets_of_one_attack_or_of_all() -> None:
         ),
         (
             PGD + "  eps:\n  - 1/255\n  - 4\n",
-            r"x.yaml:5: .*255ths, like 4/255",
+            r"x.yaml:5: .*write 4/255",
         ),
         (
             PGD + "  eps: 1/255\n",
