@@ -11,7 +11,7 @@ from robustbench_twicing.errors import MovedModules
 if TYPE_CHECKING:
     from .console import print_results
     from .imagenet_c.corruption_scores import corruption_scores, save_corruption_scores
-    from .imagenet_c.normaliser import read_normaliser
+    from .imagenet_c.reference_errors import read_normaliser
     from .merging.merge import merge
     from .merging.runs import Entry, Runs
     from .metrics.results import COLUMNS, results, save_results, write_results
@@ -36,7 +36,7 @@ _HOMES = {
     "corruption_scores": ".imagenet_c.corruption_scores",
     "merge": ".merging.merge",
     "print_results": ".console",
-    "read_normaliser": ".imagenet_c.normaliser",
+    "read_normaliser": ".imagenet_c.reference_errors",
     "save_corruption_scores": ".imagenet_c.corruption_scores",
 }
 """Of the names above; those that are not here are of `metrics.results`."""

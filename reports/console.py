@@ -9,7 +9,7 @@ from rich.console import Console
 
 from robustbench_twicing.data.imagenet_c import EXTRA, SEVERITIES
 
-from .imagenet_c.corruption_error import KIND, Baseline
+from .imagenet_c.corruption_error import KIND, ReferenceErrors
 from .imagenet_c.corruption_rows import CORRUPTED, corruption_rows
 from .imagenet_c.corruption_scores import (
     GROUP,
@@ -29,7 +29,7 @@ SCORED = ("top-1 %", "95 % range", "top-5 %", "robust %", "change/255")
 
 
 def print_results(
-    runs: Runs, table: pd.DataFrame, console: Console, *, baseline: Baseline | None = None
+    runs: Runs, table: pd.DataFrame, console: Console, *, reference: ReferenceErrors | None = None
 ) -> None:
     """Print one section per label and data set, then what must be known about the numbers.
 
@@ -39,7 +39,7 @@ def print_results(
         runs: for the sentences about models and data.
         table: `results` of the runs.
         console: where to.
-        baseline: the normaliser of CE and mCE, AlexNet unless given.
+        reference: the reference errors of CE and mCE, AlexNet unless given.
     """
     common = common_flags(table)
     subjects = table[~table["attack"].isin(CORRUPTED)].groupby(["label", "dataset"], sort=False)
@@ -51,7 +51,7 @@ def print_results(
         if rows["protocol"].nunique() > 1:
             title = f"{label} on {dataset}: the protocols side by side, top-1 %"
             _print_side_by_side(title, rows, console)
-    print_corruptions(table, corruption_scores(table, baseline=baseline), console)
+    print_corruptions(table, corruption_scores(table, reference=reference), console)
     print_notes(notes(runs, table), console)
 
 

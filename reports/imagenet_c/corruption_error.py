@@ -19,9 +19,9 @@ __all__ = [
     "EXTRA",
     "MAIN",
     "SEVERITIES",
-    "Baseline",
     "CorruptionScore",
     "Errors",
+    "ReferenceErrors",
     "alexnet",
     "corruption_error",
     "extra_mean_ce",
@@ -40,7 +40,7 @@ Errors = Mapping[tuple[str, int], float]
 
 
 @dataclass(frozen=True)
-class Baseline:
+class ReferenceErrors:
     """The model whose errors are the unit.
 
     Attributes:
@@ -68,17 +68,17 @@ class CorruptionScore:
         name: which number it is; different definitions have different names.
         percent: the value; None where a cell is missing.
         missing: (corruption, severity) of each missing cell.
-        baseline: the normaliser's name; None for plain errors.
+        reference: the normaliser's name; None for plain errors.
     """
 
     name: str
     percent: float | None
     missing: tuple[Cell, ...] = ()
-    baseline: str | None = None
+    reference: str | None = None
 
 
 @lru_cache(maxsize=1)
-def alexnet() -> Baseline:
+def alexnet() -> ReferenceErrors:
     """AlexNet of torchvision on the official files, the benchmark's normaliser.
 
     Source: `data/alexnet_errors.csv`.
@@ -89,50 +89,50 @@ def alexnet() -> Baseline:
     found = {(row["corruption"], int(row["severity"])): float(row["error"]) for row in rows}
     clean_error = found.pop(("clean", 0))
     name, images = "AlexNet (torchvision)", "the 50,000 official images"
-    return Baseline(name, MappingProxyType(found), clean_error, images)
+    return ReferenceErrors(name, MappingProxyType(found), clean_error, images)
 
 
 def corruption_error(
-    errors: Errors, corruption: str, *, baseline: Baseline | None = None
+    errors: Errors, corruption: str, *, reference: ReferenceErrors | None = None
 ) -> CorruptionScore:
     """CE of one corruption: sum over severities, divided by the baseline's sum."""
-    return _mean_ce(f"CE {corruption}", errors, (corruption,), baseline)
+    return _mean_ce(f"CE {corruption}", errors, (corruption,), reference)
 
 
-def mean_ce(errors: Errors, *, baseline: Baseline | None = None) -> CorruptionScore:
+def mean_ce(errors: Errors, *, reference: ReferenceErrors | None = None) -> CorruptionScore:
     """MCE: mean over the 15 corruptions of CE; not the mean of ratios per severity.
 
     Args:
         errors: of the model; cells of other corruptions are ignored.
-        baseline: the normaliser, `alexnet()` unless given.
+        reference: the reference errors, `alexnet()` unless given.
 
     Raises:
         UserError: an error is not a fraction, or the baseline lacks a cell.
     """
-    return _mean_ce("mCE", errors, MAIN, baseline)
+    return _mean_ce("mCE", errors, MAIN, reference)
 
 
-def extra_mean_ce(errors: Errors, *, baseline: Baseline | None = None) -> CorruptionScore:
+def extra_mean_ce(errors: Errors, *, reference: ReferenceErrors | None = None) -> CorruptionScore:
     """Mean CE of the four hold-out corruptions: a number of its own, never part of mCE."""
-    return _mean_ce("mean CE of the 4 extra corruptions", errors, EXTRA, baseline)
+    return _mean_ce("mean CE of the 4 extra corruptions", errors, EXTRA, reference)
 
 
 def relative_mce(
-    errors: Errors, clean_error: float, *, baseline: Baseline | None = None
+    errors: Errors, clean_error: float, *, reference: ReferenceErrors | None = None
 ) -> CorruptionScore:
     """Relative mCE: how much is lost against clean images, in units of the baseline's loss.
 
     Args:
         errors: of the model.
         clean_error: of the model on the clean validation set, a fraction.
-        baseline: the normaliser, `alexnet()` unless given.
+        reference: the reference errors, `alexnet()` unless given.
 
     Raises:
         UserError: an error is not a fraction, or the baseline lacks a cell or its clean error, or
             loses nothing.
     """
     _check_fractions([clean_error])
-    return _mean_ce("relative mCE", errors, MAIN, baseline, clean_error=clean_error)
+    return _mean_ce("relative mCE", errors, MAIN, reference, clean_error=clean_error)
 
 
 def mean_error(errors: Errors) -> CorruptionScore:
@@ -158,34 +158,34 @@ def _mean_ce(
     name: str,
     errors: Errors,
     corruptions: Sequence[str],
-    baseline: Baseline | None,
+    reference: ReferenceErrors | None,
     *,
     clean_error: float | None = None,
 ) -> CorruptionScore:
     """Mean of CE; of relative CE where ``clean_error`` is given."""
-    baseline = baseline or alexnet()
-    lacking = missing_cells(baseline.errors, corruptions)
+    reference = reference or alexnet()
+    lacking = missing_cells(reference.errors, corruptions)
     if lacking:
-        raise UserError(f"{name}: the baseline {baseline.name} has no error for {_listed(lacking)}")
+        raise UserError(f"{name}: the reference errors of {reference.name} lack {_listed(lacking)}")
     missing = missing_cells(errors, corruptions)
     if missing:
-        return CorruptionScore(name, None, missing, baseline.name)
+        return CorruptionScore(name, None, missing, reference.name)
     clean = base_clean = 0.0
     if clean_error is not None:
-        if baseline.clean_error is None:
-            raise UserError(f"{name}: the reference errors of {baseline.name} hold no clean error")
-        clean, base_clean = clean_error, baseline.clean_error
+        if reference.clean_error is None:
+            raise UserError(f"{name}: the reference errors of {reference.name} hold no clean error")
+        clean, base_clean = clean_error, reference.clean_error
     ratios = []
     for corruption in corruptions:
         own = sum(_of(errors, corruption)) - len(SEVERITIES) * clean
-        base = sum(_of(baseline.errors, corruption)) - len(SEVERITIES) * base_clean
+        base = sum(_of(reference.errors, corruption)) - len(SEVERITIES) * base_clean
         if base <= 0:
             raise UserError(
-                f"{name}: the reference errors of {baseline.name} under {corruption} are no larger "
-                "than its clean error, so nothing can be divided by their difference; give others"
+                f"{name}: the reference errors of {reference.name} under {corruption} are not "
+                "above its clean error, so nothing can be divided by their difference; give others"
             )
         ratios.append(own / base)
-    return CorruptionScore(name, 100 * fmean(ratios), (), baseline.name)
+    return CorruptionScore(name, 100 * fmean(ratios), (), reference.name)
 
 
 def _of(errors: Errors, corruption: str) -> list[float]:

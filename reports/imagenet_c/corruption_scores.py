@@ -14,9 +14,9 @@ from robustbench_twicing.errors import UserError
 from ..text.csv_text import save_csv
 from .corruption_error import (
     CLASSES,
-    Baseline,
     CorruptionScore,
     Errors,
+    ReferenceErrors,
     alexnet,
     corruption_error,
     extra_mean_ce,
@@ -40,14 +40,16 @@ INCOMPLETE, NOT_COMPARABLE = "incomplete", "not-comparable"
 """Statuses of numbers that there are none of; the second where the normaliser saw other images."""
 
 
-def corruption_scores(results: pd.DataFrame, *, baseline: Baseline | None = None) -> pd.DataFrame:
+def corruption_scores(
+    results: pd.DataFrame, *, reference: ReferenceErrors | None = None
+) -> pd.DataFrame:
     """The numbers of ImageNet-C of every label, data set, protocol and source of images.
 
     Sources are never mixed: official and generated images have numbers of their own.
 
     Args:
         results: columns of results.csv.
-        baseline: the normaliser of CE and mCE, `alexnet()` unless given.
+        reference: the reference errors of CE and mCE, `alexnet()` unless given.
 
     Returns:
         One row per number. ``number`` is ``mean error`` or ``CE`` of the ``corruption``; or, with
@@ -67,7 +69,7 @@ def corruption_scores(results: pd.DataFrame, *, baseline: Baseline | None = None
     found = [
         row
         for key, group in rows.groupby(GROUP, sort=False)
-        for row in _of_group(results, dict(zip(GROUP, key, strict=True)), group, baseline)
+        for row in _of_group(results, dict(zip(GROUP, key, strict=True)), group, reference)
     ]
     return pd.DataFrame(found, columns=list(COLUMNS)).astype({"percent": float})
 
@@ -112,35 +114,38 @@ class _Number(NamedTuple):
 
 
 def _of_group(
-    results: pd.DataFrame, key: dict[str, Any], group: pd.DataFrame, baseline: Baseline | None
+    results: pd.DataFrame,
+    key: dict[str, Any],
+    group: pd.DataFrame,
+    reference: ReferenceErrors | None,
 ) -> Iterator[dict[str, Any]]:
-    baseline = baseline or alexnet()
+    reference = reference or alexnet()
     clean_error, kind = clean_error_of(results, group.iloc[0]), kind_of(group)
     errors, n_images = corruption_errors(group), int(group["n_images"].min())
-    for number in _numbers(list(group["corruption"].unique()), errors, clean_error, baseline):
+    for number in _numbers(list(group["corruption"].unique()), errors, clean_error, reference):
         about = {"number": number.name, "corruption": number.corruption, "n_images": n_images}
-        yield {**key, **about, **_value(number, errors, baseline, kind)}
+        yield {**key, **about, **_value(number, errors, reference, kind)}
 
 
 def _numbers(
     names: Sequence[str],
     errors: Errors,
     clean_error: float | None,
-    baseline: Baseline,
+    reference: ReferenceErrors,
 ) -> Iterator[_Number]:
     """The numbers that what was asked for gives, or would give if it were complete."""
     for name in names:
         yield _Number("mean error", name, (name,), partial(mean_error_of, errors, name), False)
-        ce = partial(corruption_error, errors, name, baseline=baseline)
+        ce = partial(corruption_error, errors, name, reference=reference)
         yield _Number("CE", name, (name,), ce)
     if set(names) & set(MAIN):
-        yield _Number("mCE", "", MAIN, partial(mean_ce, errors, baseline=baseline))
-        relative = partial(relative_mce, errors, clean_error or 0.0, baseline=baseline)
+        yield _Number("mCE", "", MAIN, partial(mean_ce, errors, reference=reference))
+        relative = partial(relative_mce, errors, clean_error or 0.0, reference=reference)
         needs = "clean" if clean_error is None else ""
-        needs = needs or ("clean of the normaliser" if baseline.clean_error is None else "")
+        needs = needs or ("clean of the normaliser" if reference.clean_error is None else "")
         yield _Number("relative mCE", "", MAIN, relative, needs=needs)
     if set(names) & set(EXTRA):
-        extra = partial(extra_mean_ce, errors, baseline=baseline)
+        extra = partial(extra_mean_ce, errors, reference=reference)
         yield _Number("mean CE of the 4 extra corruptions", "", EXTRA, extra)
     if set(names) & set(MAIN):
         plain = partial(mean_error, errors)
@@ -154,14 +159,16 @@ def _accuracy(error: Callable[[], CorruptionScore]) -> CorruptionScore:
     return CorruptionScore("mean corruption accuracy", percent, found.missing)
 
 
-def _value(number: _Number, errors: Errors, baseline: Baseline, kind: str) -> dict[str, Any]:
-    unit = (baseline.name, baseline.images) if number.normalised else ("", "")
-    if number.normalised and baseline.kind not in (kind, None):
-        reason = f"the normaliser's images are of {baseline.kind}, these of {kind}"
+def _value(
+    number: _Number, errors: Errors, reference: ReferenceErrors, kind: str
+) -> dict[str, Any]:
+    unit = (reference.name, reference.images) if number.normalised else ("", "")
+    if number.normalised and reference.kind not in (kind, None):
+        reason = f"the normaliser's images are of {reference.kind}, these of {kind}"
         return _row(None, NOT_COMPARABLE, reason, unit)
     missing = [_listed(missing_cells(errors, number.of)), number.needs]
     if number.normalised:
-        lacking = _listed(missing_cells(baseline.errors, number.of))
+        lacking = _listed(missing_cells(reference.errors, number.of))
         missing.append(f"in the normaliser: {lacking}" if lacking else "")
     text = "; ".join(each for each in missing if each)
     if text:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from reports import Runs
-from reports.imagenet_c.corruption_error import Baseline
+from reports.imagenet_c.corruption_error import ReferenceErrors
 from reports.statistics.comparison import compare_if_possible
 from reports.tables.formats import FORMATS
 
@@ -59,7 +59,7 @@ class Files(NamedTuple):
 
 
 def write_files(
-    runs: Runs, table: pd.DataFrame, files: Files, *, normaliser: Baseline | None
+    runs: Runs, table: pd.DataFrame, files: Files, *, reference: ReferenceErrors | None
 ) -> list[str]:
     """Write pictures and the page where they are wanted; their paths, and the page's size.
 
@@ -67,7 +67,7 @@ def write_files(
         runs: merged runs.
         table: `results` of them.
         files: what is wanted.
-        normaliser: of mCE; None for AlexNet.
+        reference: of mCE; None for AlexNet.
 
     Raises:
         UserError: an unknown baseline, a folder that cannot be written to, or a damaged
@@ -77,19 +77,23 @@ def write_files(
 
     written: list[str] = []
     if files.plots and files.out is not None:
-        written += map(str, _draw(runs, table, files.out, files.baseline, normaliser))
+        written += map(str, _draw(runs, table, files.out, files.baseline, reference))
     if files.page and files.out is not None:
-        path = write_page(runs, table, files.out, baseline=files.baseline, normaliser=normaliser)
+        path = write_page(runs, table, files.out, baseline=files.baseline, reference=reference)
         written.append(f"{path} ({spoken_size(path.stat().st_size)})")
     return written
 
 
 def _draw(
-    runs: Runs, table: pd.DataFrame, out: Path, baseline: str | None, normaliser: Baseline | None
+    runs: Runs,
+    table: pd.DataFrame,
+    out: Path,
+    baseline: str | None,
+    reference: ReferenceErrors | None,
 ) -> list[Path]:
     from reports.plots import forest_pictures, pictures, save_pictures
 
-    drawn = pictures(table, baseline=normaliser, attacks=runs.attacks)
+    drawn = pictures(table, reference=reference, attacks=runs.attacks)
     comparison = compare_if_possible(runs, table, baseline=baseline)
     if not isinstance(comparison, str):
         drawn = chain(drawn, forest_pictures(comparison.rows, comparison.baseline))

@@ -12,7 +12,7 @@ from reports import (
     save_corruption_scores,
     save_results,
 )
-from reports.imagenet_c.corruption_error import Baseline
+from reports.imagenet_c.corruption_error import ReferenceErrors
 from reports.statistics.comparison import Comparison, save_comparison
 from reports.tables.comparing import comparison_tables
 from reports.tables.formats import FORMATS, write_tables
@@ -27,7 +27,7 @@ def show_results(
     table: pd.DataFrame,
     *,
     folder: Path | None,
-    normaliser: Baseline | None = None,
+    reference: ReferenceErrors | None = None,
     must_save: bool = False,
 ) -> None:
     """Print the tables; write the CSV files where they belong, in the folder of a single run.
@@ -39,7 +39,7 @@ def show_results(
         runs: merged runs.
         table: `results` of them.
         folder: of the run; None where there are several, and nothing is written.
-        normaliser: of mCE; None for AlexNet.
+        reference: of mCE; None for AlexNet.
         must_save: whether files that cannot be written are an error, or a line.
 
     Raises:
@@ -49,10 +49,10 @@ def show_results(
     paths, problem = list[Path](), None
     try:
         if folder is not None:
-            paths = save_tables(table, folder, normaliser=normaliser)
+            paths = save_tables(table, folder, reference=reference)
     except UserError as error:
         problem = error
-    print_results(runs, table, console, baseline=normaliser)
+    print_results(runs, table, console, reference=reference)
     for path in paths:
         console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
     if problem is not None and must_save:
@@ -61,18 +61,20 @@ def show_results(
         sys.stderr.write(f"{problem}; --out DIR writes into another folder\n")
 
 
-def save_tables(table: pd.DataFrame, folder: Path, *, normaliser: Baseline | None) -> list[Path]:
+def save_tables(
+    table: pd.DataFrame, folder: Path, *, reference: ReferenceErrors | None
+) -> list[Path]:
     """Write results.csv, and corruption_scores.csv where there is one; their paths.
 
     Args:
         table: `results` of merged runs.
         folder: where to.
-        normaliser: of mCE; None for AlexNet.
+        reference: of mCE; None for AlexNet.
 
     Raises:
         UserError: a file cannot be written.
     """
-    scores = corruption_scores(table, baseline=normaliser)
+    scores = corruption_scores(table, reference=reference)
     paths = [save_results(table, folder)]
     return paths if scores.empty else [*paths, save_corruption_scores(scores, folder)]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from attacks.corruptions.layout import read_record
-from reports.imagenet_c.normaliser import read_normaliser
+from reports.imagenet_c.reference_errors import read_normaliser
 from reports.tables.efficiency import COLUMNS, efficiency_tables
 from reports.tables.formats.as_text import as_csv
 from robustbench_twicing.conditions.suites import list_suites, load_suite

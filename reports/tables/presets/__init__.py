@@ -15,7 +15,7 @@ from robustbench_twicing.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...imagenet_c.corruption_error import Baseline
+    from ...imagenet_c.corruption_error import ReferenceErrors
     from ...merging.runs import Runs
     from ..table import Table
 
@@ -25,11 +25,11 @@ class Choices(NamedTuple):
 
     Attributes:
         budgets: of attacks, in place of the paper's, for presets that show one budget of each.
-        baseline: the normaliser of corruption errors, AlexNet unless given.
+        reference: the reference errors of corruption errors, AlexNet unless given.
     """
 
     budgets: Mapping[str, Fraction] = {}
-    baseline: "Baseline | None" = None
+    reference: "ReferenceErrors | None" = None
 
 
 MakeTables = Callable[["Runs", "pd.DataFrame", Choices], "Iterator[Table]"]

@@ -42,7 +42,7 @@ def table2(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
     ]
     title = "Top-1 accuracy and corruption errors, percent"
     table = fill("table2", title, runs, shown, specs)
-    scores = corruption_scores(rows, baseline=choices.baseline)
+    scores = corruption_scores(rows, reference=choices.reference)
     scores = scores[scores["number"].isin(list(SCORES))]
     errors = scores.set_index(["label", "number"])["percent"].unstack("number")
     errors = errors.reindex(index=table.frame.index, columns=list(SCORES))

@@ -87,13 +87,13 @@ def _report(done: "Run", out: Path, console: "Console") -> int:
 
     runs = merge([done.folder])
     table = results(runs)
-    save_tables(table, done.folder.path, normaliser=None)
+    save_tables(table, done.folder.path, reference=None)
     tables = preset_tables("table1", runs, table)
     for shown in tables:
         print_table(shown, console)
     write_tables(tables, out, list(FORMATS))
     write_comparison(compare(runs, table), out)
-    write_files(runs, table, Files(HTML, plots=True, baseline=None, out=out), normaliser=None)
+    write_files(runs, table, Files(HTML, plots=True, baseline=None, out=out), reference=None)
     console.print(
         f"\nA page to look at: {out / 'index.html'}\n"
         f"Tables, pictures and comparison: {out}\n"

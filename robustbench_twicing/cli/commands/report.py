@@ -121,23 +121,23 @@ def _report(
     folders = open_runs(run_dirs)
     labels = [model.label for folder in folders for model in folder.manifest.evaluations]
     check_baseline(labels, files.baseline)
-    normaliser = None if normaliser_name is None else read_normaliser(normaliser_name)
+    reference = None if normaliser_name is None else read_normaliser(normaliser_name)
     runs = merge(folders)
     table = results(runs)
     if files.console and not options.named:
         folder = folders[0].path if len(folders) == 1 else None
-        show_results(runs, table, folder=folder, normaliser=normaliser)
+        show_results(runs, table, folder=folder, reference=reference)
         if files.out is None:
             return exit_status(table)
     if files.out is None and files.output_format == "csv" and not options.named:
         typer.echo(csv_text(table), nl=False)
         return exit_status(table)
-    tables = make_tables(runs, table, options, normaliser=normaliser)
+    tables = make_tables(runs, table, options, reference=reference)
     if options.named and files.console:
         _print(tables)
     if files.out is not None:
-        _say(save_tables(table, files.out, normaliser=normaliser))
-        _say(write_files(runs, table, files, normaliser=normaliser))
+        _say(save_tables(table, files.out, reference=reference))
+        _say(write_files(runs, table, files, reference=reference))
     if options.named or not files.page:
         _write(tables, files)
     return exit_status(table)

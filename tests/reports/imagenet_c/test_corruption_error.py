@@ -13,8 +13,8 @@ from reports.imagenet_c.corruption_error import (
     EXTRA,
     MAIN,
     SEVERITIES,
-    Baseline,
     CorruptionScore,
+    ReferenceErrors,
     alexnet,
     corruption_error,
     extra_mean_ce,
@@ -40,13 +40,13 @@ def accuracies(shared: Path) -> dict[str, Errors]:
 
 
 def test_every_published_mce(shared: Path, accuracies: dict[str, Errors]) -> None:
-    baseline = Baseline("AlexNet, 5,000 images", accuracies["AlexNet"], 0.4376)
+    reference = ReferenceErrors("AlexNet, 5,000 images", accuracies["AlexNet"], 0.4376)
     with (shared / "data" / "published_imagenet_c_mce.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 12
     for row in rows:
         errors = accuracies[row["model"]]
-        score = mean_ce(errors, baseline=baseline)
+        score = mean_ce(errors, reference=reference)
         assert score.percent == pytest.approx(float(row["mce"]), abs=0.0051), row["model"]
         plain = mean_error(errors).percent
         assert plain is not None
@@ -56,11 +56,11 @@ def test_every_published_mce(shared: Path, accuracies: dict[str, Errors]) -> Non
 def test_alexnets_averages_are_the_published_ones(shared: Path) -> None:
     golden = shared / "golden" / "corruptions" / "alexnet_errors.json"
     published: dict[str, Any] = json.loads(golden.read_text())
-    baseline = alexnet()
-    assert baseline.clean_error == published["clean_error"] == 0.43478
-    assert len(baseline.errors) == 95
+    reference = alexnet()
+    assert reference.clean_error == published["clean_error"] == 0.43478
+    assert len(reference.errors) == 95
     for corruption, numbers in published["errors"].items():
-        cells = [baseline.errors[corruption, severity] for severity in SEVERITIES]
+        cells = [reference.errors[corruption, severity] for severity in SEVERITIES]
         assert cells == numbers["per_severity"]
         assert sum(cells) / 5 == pytest.approx(numbers["average"], abs=5e-7)
 
@@ -75,7 +75,7 @@ def test_alexnet_is_its_own_unit() -> None:
         corruption_error(own, "snow"),
     ):
         assert score.percent == pytest.approx(100)
-        assert score.baseline == "AlexNet (torchvision)"
+        assert score.reference == "AlexNet (torchvision)"
         assert not score.missing
 
 
@@ -94,19 +94,19 @@ def test_case_h15(shared: Path, tmp_path: Path) -> None:
         return {(row["corruption"], int(row["severity"])): float(row["error"]) for row in rows}
 
     clean = json.loads((folder / "clean_error.json").read_text())
-    baseline = Baseline("made up", read("baseline"), clean["baseline"])
+    reference = ReferenceErrors("made up", read("baseline"), clean["baseline"])
     model, expect = read("model"), meta["expect"]
-    score = mean_ce(model, baseline=baseline)
+    score = mean_ce(model, reference=reference)
     assert score.percent == pytest.approx(expect["mCE_percent"], abs=1e-4)
     assert score.name == "mCE"
-    assert score.baseline == "made up"
-    relative = relative_mce(model, clean["model"], baseline=baseline)
+    assert score.reference == "made up"
+    relative = relative_mce(model, clean["model"], reference=reference)
     assert relative.percent == pytest.approx(expect["relative_mCE_percent"], abs=1e-4)
     assert relative.name == "relative mCE"
     plain = mean_error(model)
     assert plain.percent == pytest.approx(expect["mean_corruption_error_percent"], abs=1e-4)
     assert plain.name == "mean corruption error"
-    assert plain.baseline is None
+    assert plain.reference is None
     for wrong in meta["wrong"].values():
         assert score.percent != pytest.approx(wrong, abs=0.01)
 
@@ -119,14 +119,14 @@ def test_sums_are_taken_before_the_ratio() -> None:
     """One corruption whose severities differ: (1 + 4 x 0.2) / (5 x 0.5), not a mean of ratios."""
     model, base = flat(0.1), flat(0.5)
     model["fog", 1], base["fog", 1] = 1.0, 0.1
-    baseline = Baseline("b", base, 0.05)
+    reference = ReferenceErrors("b", base, 0.05)
     fog = (1.0 + 4 * 0.1) / (0.1 + 4 * 0.5)
-    assert corruption_error(model, "fog", baseline=baseline).percent == pytest.approx(100 * fog)
+    assert corruption_error(model, "fog", reference=reference).percent == pytest.approx(100 * fog)
     wanted = 100 * (14 * 0.2 + fog) / 15
-    assert mean_ce(model, baseline=baseline).percent == pytest.approx(wanted)
+    assert mean_ce(model, reference=reference).percent == pytest.approx(wanted)
     loss = (1.4 - 5 * 0.02) / (2.1 - 5 * 0.05)
     wanted = 100 * (14 * (0.08 / 0.45) + loss) / 15
-    assert relative_mce(model, 0.02, baseline=baseline).percent == pytest.approx(wanted)
+    assert relative_mce(model, 0.02, reference=reference).percent == pytest.approx(wanted)
 
 
 def test_the_extra_four_are_never_mixed_in() -> None:
@@ -134,10 +134,10 @@ def test_the_extra_four_are_never_mixed_in() -> None:
     for severity in SEVERITIES:
         for corruption in EXTRA:
             model[corruption, severity] = 1.0
-    baseline = Baseline("b", flat(0.5), 0.1)
-    assert mean_ce(model, baseline=baseline).percent == pytest.approx(100)
+    reference = ReferenceErrors("b", flat(0.5), 0.1)
+    assert mean_ce(model, reference=reference).percent == pytest.approx(100)
     assert mean_error(model).percent == pytest.approx(50)
-    extra = extra_mean_ce(model, baseline=baseline)
+    extra = extra_mean_ce(model, reference=reference)
     assert extra.percent == pytest.approx(200)
     assert extra.name == "mean CE of the 4 extra corruptions"
 
@@ -170,9 +170,9 @@ def test_mistakes_are_explained() -> None:
         relative_mce(flat(0.5), 20.0)
     partial = flat(0.5)
     del partial["snow", 2]
-    with pytest.raises(UserError, match="the baseline b has no error for snow/2"):
-        mean_ce(flat(0.5), baseline=Baseline("b", partial, 0.1))
-    with pytest.raises(UserError, match="errors of b under gaussian_noise are no larger"):
-        relative_mce(flat(0.5), 0.1, baseline=Baseline("b", flat(0.5), 0.5))
-    with pytest.raises(UserError, match=r"the baseline AlexNet .* has no error for mist/1"):
+    with pytest.raises(UserError, match="the reference errors of b lack snow/2"):
+        mean_ce(flat(0.5), reference=ReferenceErrors("b", partial, 0.1))
+    with pytest.raises(UserError, match="errors of b under gaussian_noise are not above"):
+        relative_mce(flat(0.5), 0.1, reference=ReferenceErrors("b", flat(0.5), 0.5))
+    with pytest.raises(UserError, match=r"the reference errors of AlexNet .* lack mist/1"):
         corruption_error(flat(0.5), "mist")

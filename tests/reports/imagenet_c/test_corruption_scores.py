@@ -14,7 +14,7 @@ from rich.console import Console
 
 from reports import corruption_scores, read_normaliser, save_corruption_scores
 from reports.console import print_corruptions
-from reports.imagenet_c.corruption_error import Baseline, alexnet
+from reports.imagenet_c.corruption_error import ReferenceErrors, alexnet
 from reports.imagenet_c.corruption_scores import kind_of
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, cells
 from robustbench_twicing.errors import UserError
@@ -176,8 +176,8 @@ def test_another_image_size_has_no_mce() -> None:
         "classes at 32 pixels"
     )
     assert found["mean corruption error"]["percent"] == pytest.approx(50)
-    own = Baseline("own", flat(0.25), 0.1, kind="ImageNet's classes at 32 pixels")
-    found = numbers(corruption_scores(small, baseline=own))
+    own = ReferenceErrors("own", flat(0.25), 0.1, kind="ImageNet's classes at 32 pixels")
+    found = numbers(corruption_scores(small, reference=own))
     assert found["mCE"]["percent"] == pytest.approx(200)
     assert found["mCE"]["normaliser"] == "own"
 
@@ -189,8 +189,8 @@ def test_enlarged_images_have_no_mce_but_in_units_of_their_like() -> None:
     assert found["mCE"]["status"] == found["CE fog"]["status"] == "not-comparable"
     kind = "ImageNet's classes at 224 pixels, enlarged from 28"
     assert found["mCE"]["missing"].endswith(f", these of {kind}")
-    like = Baseline("own", flat(0.25), None, kind=kind)
-    assert numbers(corruption_scores(small, baseline=like))["mCE"]["percent"] == pytest.approx(200)
+    like = ReferenceErrors("own", flat(0.25), None, kind=kind)
+    assert numbers(corruption_scores(small, reference=like))["mCE"]["percent"] == pytest.approx(200)
     both = table(flat(0.5), flags="not-imagenet-c-32px;not-imagenet-c-enlarged-28px")
     assert kind_of(both) == "ImageNet's classes at 32 pixels, enlarged from 28"
 
@@ -206,12 +206,14 @@ def test_images_of_other_classes_have_no_mce_but_in_a_unit_of_ones_own(tmp_path:
         assert found[name]["missing"].endswith(", these of 10 classes at 224 pixels"), name
     assert found["mean corruption error"]["percent"] == pytest.approx(50)
     unit = read_normaliser(str(write_csv(tmp_path / "unit.csv", flat(0.25))))
-    assert numbers(corruption_scores(own, baseline=unit))["mCE"]["percent"] == pytest.approx(200)
+    assert numbers(corruption_scores(own, reference=unit))["mCE"]["percent"] == pytest.approx(200)
 
 
 def test_a_normaliser_that_lacks_cells_is_named() -> None:
     lacking = {cell: each for cell, each in flat(0.5, MAIN).items() if cell != ("snow", 2)}
-    found = numbers(corruption_scores(table(flat(0.5)), baseline=Baseline("own", lacking, None)))
+    found = numbers(
+        corruption_scores(table(flat(0.5)), reference=ReferenceErrors("own", lacking, None))
+    )
     assert found["mCE"]["missing"] == "in the normaliser: snow/2"
     assert found["CE snow"]["status"] == "incomplete"
     assert found["CE fog"]["percent"] == pytest.approx(100)
@@ -250,7 +252,7 @@ def shown(results: pd.DataFrame, **options: Any) -> str:
 def test_the_terminal_shows_each_corruption_and_each_number_by_name() -> None:
     errors = {**flat(0.6), ("fog", 4): 0.75}
     results = table(errors, status={("snow", 1): "error", ("saturate", 5): "incomplete"})
-    text = shown(results, baseline=Baseline("own", flat(0.5), 0.1))
+    text = shown(results, reference=ReferenceErrors("own", flat(0.5), 0.1))
     assert "a on val, 50 images, official, protocol pixel: top-1 error %" in text
     rows = {line.split()[1]: line.split() for line in text.splitlines() if line.startswith("│")}
     assert list(rows) == [*MAIN, *EXTRA]
@@ -315,8 +317,8 @@ def test_case_h15_with_its_own_normaliser(shared: Path, tmp_path: Path) -> None:
     clean = json.loads((folder / "clean_error.json").read_text())
     unit = write_csv(tmp_path / "unit.csv", read("baseline"), clean["baseline"])
     results = table(read("model"), clean=clean["model"])
-    baseline = read_normaliser(str(unit))
-    found = numbers(corruption_scores(results, baseline=baseline))
+    reference = read_normaliser(str(unit))
+    found = numbers(corruption_scores(results, reference=reference))
     for name, key in {
         "mCE": "mCE_percent",
         "relative mCE": "relative_mCE_percent",
@@ -327,7 +329,7 @@ def test_case_h15_with_its_own_normaliser(shared: Path, tmp_path: Path) -> None:
     for wrong in meta["wrong"].values():
         assert found["mCE"]["percent"] != pytest.approx(wrong, abs=0.01)
     without_clean = read_normaliser(str(folder / "baseline_error.csv"))
-    found = numbers(corruption_scores(results, baseline=without_clean))
+    found = numbers(corruption_scores(results, reference=without_clean))
     assert found["mCE"]["percent"] == pytest.approx(meta["expect"]["mCE_percent"], abs=1e-4)
     assert found["relative mCE"]["missing"] == "clean of the normaliser"
 

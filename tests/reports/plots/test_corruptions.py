@@ -10,7 +10,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.imagenet_c.corruption_error import Baseline, alexnet
+from reports.imagenet_c.corruption_error import ReferenceErrors, alexnet
 from reports.plots import corruption_bars, corruption_map
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES
 from robustbench_twicing.errors import UserError
@@ -109,9 +109,9 @@ def test_the_title_says_where_the_images_come_from(ax: Axes) -> None:
 
 @pytest.mark.slow
 def test_a_normaliser_of_ones_own_is_the_unit_and_named(ax: Axes) -> None:
-    own = Baseline("my $net$", dict.fromkeys(alexnet().errors, 0.5), None)
+    own = ReferenceErrors("my $net$", dict.fromkeys(alexnet().errors, 0.5), None)
     cells = {(name, severity): 750_000 for name in MAIN for severity in SEVERITIES}
-    corruption_bars(ax, corrupted("A", cells), baseline=own)
+    corruption_bars(ax, corrupted("A", cells), reference=own)
     assert heights(ax) == pytest.approx([50] * 16)
     assert "error of\nmy \\$net\\$" in ax.get_ylabel()
 

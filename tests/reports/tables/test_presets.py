@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reports import Runs, merge, results
-from reports.imagenet_c.corruption_error import EXTRA, MAIN, SEVERITIES, Baseline
+from reports.imagenet_c.corruption_error import EXTRA, MAIN, SEVERITIES, ReferenceErrors
 from reports.tables.presets import Choices, preset_names, preset_tables
 from reports.tables.presets.table1 import PAPER_BUDGETS
 from reports.tables.table import Table
@@ -195,7 +195,7 @@ def corrupted(wrong: int) -> Outcomes:
     return dict.fromkeys(CELLS, [WRONG] * wrong + [RIGHT] * (4 - wrong))
 
 
-HALF = Baseline(
+HALF = ReferenceErrors(
     "Half", dict.fromkeys(((n, s) for n in (*MAIN, *EXTRA) for s in SEVERITIES), 0.5), 0.25
 )
 
@@ -206,7 +206,7 @@ def test_table_2_has_other_sets_and_corruption_errors(tmp_path: Path) -> None:
         write_run(tmp_path / "a", {"a": {"imagenet-a": [0, 9]}}, data={"name": "imagenet-a"}),
         write_run(tmp_path / "c", {"a": corrupted(1), "b": corrupted(3)}),
     ]
-    (sheet,) = tables("table2", *folders, baseline=HALF)
+    (sheet,) = tables("table2", *folders, reference=HALF)
     assert heads(sheet) == [
         *("ImageNet-R top-1", "ImageNet-A top-1", "ImageNet-C mCE", "ImageNet-C (extra) mean CE"),
     ]

@@ -9,7 +9,7 @@ from robustbench_twicing.files.text import read_text
 from robustbench_twicing.records.run_folder import RunFolder
 
 from ..metrics.results import results
-from .corruption_error import Baseline
+from .corruption_error import ReferenceErrors
 from .corruption_rows import corruption_errors, corruption_rows
 from .corruption_scores import GROUP, clean_error_of, kind_of
 
@@ -18,7 +18,7 @@ LARGEST_FILE = 100_000
 COLUMNS = ("corruption", "severity", "error")
 
 
-def read_normaliser(text: str) -> Baseline:
+def read_normaliser(text: str) -> ReferenceErrors:
     """The normaliser that ``--normaliser`` names.
 
     Args:
@@ -41,7 +41,7 @@ def read_normaliser(text: str) -> Baseline:
     return _from_run(Path(folder), label)
 
 
-def _from_run(path: Path, label: str) -> Baseline:
+def _from_run(path: Path, label: str) -> ReferenceErrors:
     table = results(RunFolder.open(path))
     rows = corruption_rows(table)
     if label:
@@ -60,10 +60,10 @@ def _from_run(path: Path, label: str) -> Baseline:
     images = f"{rows['n_images'].min()} images of {first['dataset']}, {first['source']}"
     clean = clean_error_of(table, first)
     name = f"{first['label']} ({path.name})"
-    return Baseline(name, corruption_errors(rows), clean, images, kind_of(rows))
+    return ReferenceErrors(name, corruption_errors(rows), clean, images, kind_of(rows))
 
 
-def _from_csv(path: Path) -> Baseline:
+def _from_csv(path: Path) -> ReferenceErrors:
     text = read_text(path, LARGEST_FILE).splitlines()
     try:
         lines = csv.DictReader(line for line in text if not line.startswith("#"))
@@ -80,7 +80,9 @@ def _from_csv(path: Path) -> Baseline:
     clean = found.pop(("clean", 0), None)
     if not found:
         raise UserError(f"--normaliser {path} holds no error")
-    return Baseline(path.name, found, clean, "the images that its errors were measured on", None)
+    return ReferenceErrors(
+        path.name, found, clean, "the images that its errors were measured on", None
+    )
 
 
 def _check_cells(path: Path, given: list[tuple[str, int]]) -> None:
