@@ -154,7 +154,7 @@ def _lines(scores: pd.DataFrame, source: str) -> Iterator[str]:
     overall = scores[scores["corruption"] == ""]
     for row in overall[overall["status"] == "ok"].to_dict("records"):
         images = f" on {row['normaliser_images']}" if row["normaliser_images"] else ""
-        unit = f"unit {row['normaliser']}{images}" if row["normaliser"] else "no unit: not mCE"
+        unit = f"unit {row['normaliser']}{images}" if row["normaliser"] else "a plain mean, not mCE"
         yield f"{row['number']}: {row['percent']:.2f} % ({source}, {unit})"
     for (status, missing), rows in overall.groupby(["status", "missing"], sort=False):
         if status != "ok":

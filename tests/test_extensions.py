@@ -1,12 +1,14 @@
 """Made-up things are declared here, with nothing else changed, and appear everywhere."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from torch import Tensor, nn
 
+import robustbench_twicing
 from attacks import ATTACKS, attack
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.conditions.recorded import About
@@ -22,6 +24,7 @@ def made_up_attack() -> Iterator[str]:
     del ATTACKS["fade"]
 
 
+@pytest.mark.slow
 def test_an_attack_is_one_declaration(
     made_up_attack: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -36,3 +39,16 @@ def test_an_attack_is_one_declaration(
     row = pd.read_csv(out / "results.csv").set_index("condition").loc["fade@4/255"]
     assert row["status"] == "ok"
     assert row["attack"] == "fade"
+    assert "share=0.5" in row["flags"].split(";")
+    report = ["report", str(out), "--format", "html", "--plots", "--out", str(tmp_path / "page")]
+    assert main(report) == 0
+    page = (tmp_path / "page" / "index.html").read_text()
+    assert "Accuracy under Fade" in page
+    assert (tmp_path / "page" / "accuracy-fade.png").exists()
+    script = robustbench_twicing.evaluate(
+        "fmnist_deit=bundled",
+        "fashion-mnist:test1000",
+        {"fade@4/255": partial(ATTACKS["fade"].function or str, share=0.5)},
+        limit=4,
+    )
+    assert script.results()["top1"].tolist() == [row["top1"]]

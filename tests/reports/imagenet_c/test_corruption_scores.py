@@ -271,7 +271,7 @@ def test_the_terminal_shows_each_corruption_and_each_number_by_name() -> None:
     text = shown(table(flat(0.6), source="generated-memory"))
     assert "mCE: " in text
     assert f"% (generated-memory, unit {UNIT} on the 50,000 official images)" in text
-    assert "mean corruption accuracy: 40.00 % (generated-memory, no unit: not mCE)" in text
+    assert "mean corruption accuracy: 40.00 % (generated-memory, a plain mean, not mCE)" in text
 
 
 @pytest.mark.parametrize("status", ["error", "incomplete"])

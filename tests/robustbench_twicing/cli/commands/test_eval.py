@@ -1,5 +1,6 @@
 """eval from the command line to results.csv and the exit status."""
 
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -223,3 +224,26 @@ def test_the_worst_row_gives_the_status() -> None:
 
     table = pd.DataFrame({"status": ["ok", "incomplete", "error"]})
     assert [exit_status(table[:count]) for count in (1, 2, 3)] == [0, 4, 3]
+
+
+@pytest.mark.slow
+def test_a_checkpoint_is_the_same_by_whatever_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundled = files("robustbench_twicing.checkpoints.bundled") / "fmnist_deit.safetensors"
+    (tmp_path / "a.safetensors").write_bytes(bundled.read_bytes())
+    (tmp_path / "b.safetensors").write_bytes(bundled.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    rest = "--data fashion-mnist:test1000 --limit 4 --attacks clean --part-size 2 --out run"
+    for path in ("a.safetensors", "./a.safetensors", str(tmp_path / "b.safetensors")):
+        next(iter(tmp_path.rglob("part-000001.parquet")), tmp_path / "none").unlink(missing_ok=True)
+        assert main(["eval", "--model", f"fmnist_deit={path}", *rest.split()]) == 0, path
+    (tmp_path / "c.safetensors").write_bytes(
+        (
+            files("robustbench_twicing.checkpoints.bundled") / "fmnist_neutreno.safetensors"
+        ).read_bytes()
+    )
+    capsys.readouterr()
+    command = ["eval", "--model", "fmnist_deit=c.safetensors", "--arch-override", *rest.split()]
+    assert main(command) == 1
+    assert "give the same --model and --checkpoint, or use another --out" in capsys.readouterr().err
