@@ -45,10 +45,12 @@ def test_an_attack_is_one_declaration(
     page = (tmp_path / "page" / "index.html").read_text()
     assert "Accuracy under Fade" in page
     assert (tmp_path / "page" / "accuracy-fade.png").exists()
+    fade = ATTACKS["fade"].function
+    assert fade is not None
     script = robustbench_twicing.evaluate(
         "fmnist_deit=bundled",
         "fashion-mnist:test1000",
-        {"fade@4/255": partial(ATTACKS["fade"].function or str, share=0.5)},
+        {"fade@4/255": partial(fade, share=0.5)},
         limit=4,
     )
     assert script.results()["top1"].tolist() == [row["top1"]]
