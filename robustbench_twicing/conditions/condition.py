@@ -50,12 +50,12 @@ class Condition:
         eps: budget in the threat model's own space; 0 for clean.
         protocol: name of the protocol the numbers belong to.
         threat: see `ThreatModel`.
+        white_box: the attack follows gradients. The gradient at the clean images is then computed
+            once per batch, for the attacks that can use it and for the diagnostics.
         settings: the attack's constants, recorded and part of its random streams.
         changed: those constants that are not the protocol's, with the protocol's value.
         sweep: the attack; None for clean. Conditions with one sweep and equal settings are run
             together.
-        white_box: the attack follows gradients. The gradient at the clean images is then computed
-            once per batch, for the attacks that can use it and for the diagnostics.
         passes: images through the network forward and backward, per image, for the cost estimate;
             None where that is not known beforehand.
         notes: sentences a reader of the numbers must know.
@@ -74,10 +74,10 @@ class Condition:
     eps: Budget = Fraction(0)
     protocol: str = "pixel"
     threat: ThreatModel = PIXEL
+    white_box: bool = False
     settings: Mapping[str, bool | int | float | str | None] = field(default_factory=dict)
     changed: Mapping[str, Any] = field(default_factory=dict)
     sweep: Annotated[Sweep | None, SkipValidation, Field(exclude=True)] = None
-    white_box: bool = False
     passes: Annotated[tuple[int, int] | None, Field(exclude=True)] = (1, 0)
     notes: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()

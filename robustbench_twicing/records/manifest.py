@@ -135,6 +135,9 @@ class Manifest:
             by_alias=True,
             warnings=False,  # lists where tuples are meant
         )
+        for evaluation in values["evaluations"]:
+            if evaluation["dataset"]["typical_side"] is None:
+                del evaluation["dataset"]["typical_side"]  # nothing is corrupted
         return values
 
     @classmethod

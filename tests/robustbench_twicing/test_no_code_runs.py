@@ -138,6 +138,10 @@ ALLOWED = {
     ("import_module", "robustbench_twicing/__init__.py"),
     ("subprocess", "robustbench_twicing/records/environment.py"),
     ("torch.load", "robustbench_twicing/checkpoints/pickle/torch_pickle.py"),
+    *(  # their own modules, each by its name in the package
+        ("import_module", f"{package}/__init__.py")
+        for package in ("attacks", "reports", "reports/tables/presets")
+    ),
 }
 """What can run code, and the file that may use it."""
 RUNS_CODE = (

@@ -181,8 +181,8 @@ def test_the_python_interface_takes_corruptions_by_their_id(data: Dataset) -> No
     assert results(done.folder)["status"].tolist() == ["ok", "ok"]
     with pytest.raises(UserError, match="'imagenet-c/fog/2' is given the condition 'imagenet-c/fo"):
         evaluate(stripes(), data, {"imagenet-c/fog/2": corruption_condition("fog", 3)})
-    with pytest.raises(UserError, match=r"needs images; give corruption_condition"):
-        evaluate(stripes(), data, {"imagenet-c/fog/3": None})
+    named = evaluate(stripes(), data, {"clean": None, "imagenet-c/fog/3": None})
+    assert named.results()["top1"].tolist() == results(done.folder)["top1"].tolist()
 
 
 SCRIPT = """
