@@ -91,6 +91,6 @@ def _rgb(hue: Plane, saturation: Plane, value: Plane) -> Pixels:
     rest = hue - sextant
     rest = np.where(sextant & 1, rest, 1 - rest)
     sizes = np.stack([value, value * (1 - rest * saturation), value * (1 - saturation)])
-    found = (SEXTANTS * len(hue)).take(sextant % 6, axis=0)
-    found += np.arange(len(hue))[:, None]
-    return to_bytes(sizes).take(found)
+    entries = (SEXTANTS * len(hue)).take(sextant % 6, axis=0)
+    entries += np.arange(len(hue))[:, None]
+    return to_bytes(sizes).take(entries)

@@ -56,10 +56,10 @@ def corruption_condition(
         UserError: a corruption, severity or size that does not exist, or no such folder.
     """
     cell = Cell(corruption, severity)
-    made = GeneratedImages(*cell, jpeg, side, None if frost_dir is None else str(frost_dir))
-    images: ImageSource = made
+    generated = GeneratedImages(*cell, jpeg, side, None if frost_dir is None else str(frost_dir))
+    images: ImageSource = generated
     if folder is not None:
-        if made != GeneratedImages(*cell):
+        if generated != GeneratedImages(*cell):
             raise UserError(
                 f"{cell.id}: images from files are used as they are; leave jpeg, side and "
                 "frost_dir out, or leave folder out to make the images"
@@ -74,5 +74,5 @@ def corruption_condition(
         images=images,
         notes=NOTES[facts["source"]],
         flags=() if facts["side"] == SIDE else (f"not-imagenet-c-{facts['side']}px",),
-        about=About(group=made.spec.group),
+        about=About(group=generated.spec.group),
     )

@@ -62,8 +62,8 @@ def _source_matrix(height: int, width: int, jitter: Plane) -> Plane:
     points = np.array([width // 2, height // 2]) + corners
     # OpenCV was given the points in single precision.
     moved = points.astype(np.float32) + jitter.astype(np.float32)
-    there, here = (np.column_stack([each, np.ones(3)]) for each in (moved, points))
-    matrix: Plane = np.linalg.solve(there, here)[:, :2].T
+    targets, sources = (np.column_stack([corner, np.ones(3)]) for corner in (moved, points))
+    matrix: Plane = np.linalg.solve(targets, sources)[:, :2].T
     return matrix
 
 

@@ -79,11 +79,11 @@ def write_folder(data: Dataset, out: Path, recipe: Recipe, *, workers: int = 1) 
     """
     names = _file_names(data, ".JPEG" if recipe.jpeg else ".png")
     _check_record(data, out, recipe)
-    job = _Job(data, names, out, recipe, recipe.sources())
+    output = _Output(data, names, out, recipe, recipe.sources())
     if workers == 1:
-        yield from (_write_image(job, index) for index in range(len(data)))
+        yield from (_write_image(output, index) for index in range(len(data)))
         return
-    with WorkerPool(workers, job, imports=[__name__]) as pool:
+    with WorkerPool(workers, output, imports=[__name__]) as pool:
         futures: list[Future[int]] = [
             pool.submit(_write_image, index) for index in range(len(data))
         ]
@@ -91,8 +91,8 @@ def write_folder(data: Dataset, out: Path, recipe: Recipe, *, workers: int = 1) 
 
 
 @dataclass(frozen=True)
-class _Job:
-    """What every process needs."""
+class _Output:
+    """What is written where; every process has it."""
 
     data: Dataset
     names: Sequence[PurePosixPath]
@@ -133,20 +133,22 @@ def _check_record(data: Dataset, out: Path, recipe: Recipe) -> None:
     write_atomically(out / RECORD, lambda path: path.write_text(text, encoding="utf-8"))
 
 
-def _write_image(job: _Job, index: int) -> int:
+def _write_image(output: _Output, index: int) -> int:
     """Write what is missing of one image, which is decoded once."""
     missing = [
-        (source, path) for source in job.sources if not is_there(path := _path(job, source, index))
+        (source, path)
+        for source in output.sources
+        if not is_there(path := _path(output, source, index))
     ]
-    data = remember(job.data, 1)
+    data = remember(output.data, 1)
     for source, path in missing:
-        corrupted = source.corrupted(data, index, seed=job.recipe.seed)
-        write_atomically(path, partial(_save, corrupted, job.recipe.jpeg))
+        corrupted = source.corrupted(data, index, seed=output.recipe.seed)
+        write_atomically(path, partial(_save, corrupted, output.recipe.jpeg))
     return len(missing)
 
 
-def _path(job: _Job, source: GeneratedImages, index: int) -> Path:
-    return job.out / source.corruption / str(source.severity) / job.names[index]
+def _path(output: _Output, source: GeneratedImages, index: int) -> Path:
+    return output.out / source.corruption / str(source.severity) / output.names[index]
 
 
 def _save(pixels: Pixels, jpeg: bool, path: Path) -> None:

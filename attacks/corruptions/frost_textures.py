@@ -1,4 +1,4 @@
-"""The five photographs of frost: not ours to ship, so found on this machine and checked."""
+"""The five photographs of frost: not part of this suite; taken from this machine and checked."""
 
 import hashlib
 import io
@@ -82,10 +82,10 @@ def _read_all(folder: Path) -> tuple[Pixels, ...]:
 
 def _read(path: Path, digest: str) -> Pixels:
     content = path.read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found != digest:
+    actual = hashlib.sha256(content).hexdigest()
+    if actual != digest:
         raise UserError(
-            f"{path} is not ImageNet-C's {path.name}: its SHA-256 begins with {found[:8]}, "
+            f"{path} is not ImageNet-C's {path.name}: its SHA-256 begins with {actual[:8]}, "
             f"not {digest[:8]}; {HOW_TO_GET}"
         )
     # The PNGs' alpha is dropped, not blended.

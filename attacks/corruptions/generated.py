@@ -69,7 +69,9 @@ def corrupt(
     """
     spec = CORRUPTIONS[name]
     if jpeg_quality is not None and not 1 <= jpeg_quality <= 95:
-        raise UserError(f"JPEG quality {jpeg_quality} does not exist; give 1 to 95, or None")
+        raise UserError(
+            f"JPEG quality {jpeg_quality} is out of range; give 1 to 95, or None for no JPEG"
+        )
     corrupted = spec.apply(image, severity, rng, frost_dir)
     if jpeg_quality is not None:
         corrupted = store_as_jpeg(corrupted, jpeg_quality)
@@ -141,7 +143,7 @@ class GeneratedImages:
         written down, so that a run is not continued with another one of that name.
         """
         function = self.spec.function
-        own = {
+        definition = {
             "function": f"{function.__module__}.{function.__qualname__}",
             "levels": {name: list(values) for name, values in self.spec.levels.items()},
         }
@@ -151,7 +153,7 @@ class GeneratedImages:
             "severity": self.severity,
             "jpeg": self.jpeg,
             "side": self.side,
-            **({} if is_of_imagenet_c(self.corruption) else own),
+            **({} if is_of_imagenet_c(self.corruption) else definition),
         }
 
 

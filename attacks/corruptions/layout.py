@@ -33,10 +33,10 @@ def find_folder(root: Path, corruption: str, severity: int) -> Path | None:
     """
     below = Path(corruption, str(severity))
     places = [root / below, *(root / category / below for category in CATEGORIES)]
-    found = [place for place in places if place.is_dir()]
-    if len(found) > 1:
-        raise UserError(f"{found[0]} and {found[1]} are one condition; take one of them away")
-    return found[0] if found else None
+    folders = [place for place in places if place.is_dir()]
+    if len(folders) > 1:
+        raise UserError(f"{folders[0]} and {folders[1]} are the same condition; remove one of them")
+    return folders[0] if folders else None
 
 
 def read_record(root: Path) -> dict[str, Any] | None:

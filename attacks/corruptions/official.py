@@ -58,8 +58,10 @@ class OfficialImages:
         image = read_rgb(path)
         if image.size != (self.side, self.side):
             width, height = image.size
-            wanted = f"those of this folder are {self.side} x {self.side}"
-            raise BadImageError(path, f"is {width} x {height} pixels, but {wanted}")
+            right = f"{self.side} x {self.side}"
+            raise BadImageError(
+                path, f"is {width} x {height} pixels, not {right} as in this folder"
+            )
         return preprocessing.fit(image)
 
     def _find(self, name: PurePosixPath) -> Path | None:
@@ -77,13 +79,15 @@ class OfficialImages:
         except OSError as error:
             raise UnreadableError(f"{self.folder} cannot be read: {error.strerror}") from error
         if empty:
-            raise UnreadableError(f"{self.folder} had {self.files} images and is empty by now")
+            raise UnreadableError(
+                f"{self.folder} had {self.files} images when it was opened and is empty now"
+            )
 
     def missing(self, data: Dataset) -> int:
         """How many images of ``data`` have no file here."""
-        found = {name.rpartition(".")[0] for name in _names(self.folder)}
+        present = {name.rpartition(".")[0] for name in _names(self.folder)}
         names = (str(class_and_stem(data, index)) for index in range(len(data)))
-        return sum(name not in found for name in names)
+        return sum(name not in present for name in names)
 
     def describe(self) -> dict[str, Any]:
         """What decides the pixels; the folder may be moved, not changed."""
@@ -119,8 +123,7 @@ def open_official(root: Path, cell: Cell) -> OfficialImages:
         endings.add(f".{ending}")
         if stem in stems:
             raise UserError(
-                f"{folder} has {stems[stem]} and {name}, and one image cannot be both; "
-                "take one away"
+                f"{folder} has {stems[stem]} and {name}, which are the same image; remove one"
             )
         stems[stem] = name
     return OfficialImages(
@@ -137,7 +140,7 @@ def open_official(root: Path, cell: Cell) -> OfficialImages:
 
 def _names(folder: Path | None) -> Iterator[str]:
     """``class/file`` of every image in the class folders, in order of their names."""
-    groups = [] if folder is None else [each for each in os.scandir(folder) if each.is_dir()]
+    groups = [] if folder is None else [entry for entry in os.scandir(folder) if entry.is_dir()]
     for group in sorted(groups, key=lambda entry: entry.name):
         for name in sorted(entry.name for entry in os.scandir(group)):
             hidden = group.name.startswith(".") or name.startswith(".")

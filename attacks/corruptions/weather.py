@@ -73,7 +73,7 @@ def frost(
     levels = at(FROST, severity)
     textures = frost_textures(frost_dir)
     height, width = image.shape[:2]
-    tallest, widest = (min(each.shape[axis] for each in textures) - 1 for axis in (0, 1))
+    tallest, widest = (min(texture.shape[axis] for texture in textures) - 1 for axis in (0, 1))
     if height > tallest or width > widest:
         raise UserError(
             f"frost got {height} x {width} pixels, but its textures allow "

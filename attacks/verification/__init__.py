@@ -1,4 +1,4 @@
-"""Own attacks against those of other libraries, element by element."""
+"""This suite's attacks against those of other libraries, element by element."""
 
 from collections.abc import Iterator
 
@@ -14,10 +14,10 @@ def verify(setting: Setting) -> Iterator[Agreement]:
     """Compare FGSM, PGD and SPSA with torchattacks, foolbox and cleverhans.
 
     PGD is compared step by step: the start, the first step, then from every iterate of the library
-    the own next step with the library's. (After 20 steps of their own two runs of one algorithm
-    are apart, because the rounding of one step turns signs in the next.) The libraries draw their
-    start from the global generator, the own attack from a generator with the same seed. SPSA is
-    compared in float64, for Adam blows up the rounding of small gradients.
+    this suite's next step with the library's. (Two separate runs of 20 steps drift apart, because
+    the rounding of one step turns signs in the next.) The libraries draw their start from the
+    global generator, this suite from a generator with the same seed. SPSA is compared in float64,
+    because Adam magnifies the rounding of small gradients.
     """
     yield from against_torchattacks_and_foolbox(setting)
     yield from against_cleverhans(setting)

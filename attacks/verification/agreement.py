@@ -23,7 +23,7 @@ class Agreement(NamedTuple):
     """One comparison.
 
     Attributes:
-        attack: the own attack and its protocol.
+        attack: this suite's attack and its protocol.
         reference: what it was compared with.
         largest: largest difference of a pixel, in its own units; None where not run.
         differing: share of pixels that differ by more than rounding; None where not run.
@@ -57,31 +57,31 @@ class Setting(NamedTuple):
     seed: int
 
 
-def compare(attack: str, reference: str, own: Tensor, other: Any) -> Agreement:
+def compare(attack: str, reference: str, images: Tensor, reference_images: Any) -> Agreement:
     """The verdict on two batches of adversarial images."""
-    difference = (own - other.detach()).abs()
+    difference = (images - reference_images.detach()).abs()
     differing = float((~(difference <= CLOSE)).double().mean())  # NaN differs, too
     largest = float(difference.max())
     return Agreement(attack, reference, largest, differing, differing <= FLIPS)
 
 
-def own_steps(
-    setting: Setting, theirs: Sequence[Tensor], threat: ThreatModel
+def iterates_beside(
+    setting: Setting, reference: Sequence[Tensor], threat: ThreatModel
 ) -> tuple[Tensor, Tensor]:
-    """Own iterates, and what the library has in their place (steps + 1, N, 3, H, W).
+    """This suite's PGD iterates, and a library's (both steps + 1, N, 3, H, W).
 
-    The start and the first step are the own attack's; every further step is taken from the
-    library's iterate.
+    The start and the first step are this suite's PGD; every further step begins at the library's
+    iterate.
     """
     model, x, y, eps, seed = setting
     target = attacked_label(model, x, y, threat)
     bounds = ball(x, eps, threat, std_of(model))
     length = REL_STEP * eps * unit(x, threat, std_of(model))
-    own = []
+    iterates = []
     for steps in (0, 1):
         generator = torch.Generator(x.device).manual_seed(seed)
-        own.append(pgd(model, x, y, eps=eps, threat=threat, steps=steps, generator=generator))
-    own += [
-        climb(model, iterate, target, bounds, length=length, steps=1) for iterate in theirs[1:-1]
+        iterates.append(pgd(model, x, y, eps=eps, threat=threat, steps=steps, generator=generator))
+    iterates += [
+        climb(model, start, target, bounds, length=length, steps=1) for start in reference[1:-1]
     ]
-    return torch.stack(own[: len(theirs)]), torch.stack(list(theirs))
+    return torch.stack(iterates[: len(reference)]), torch.stack(list(reference))

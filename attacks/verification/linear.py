@@ -21,10 +21,10 @@ def spsa_on_linear(seed: int) -> Agreement:
         layer.bias.zero_()
     model = torch.nn.Sequential(torch.nn.Flatten(), layer).requires_grad_(False)
     x, target = torch.full((1, 3, 4, 4), 0.5), torch.zeros(1, dtype=torch.long)
-    found = spsa_gradient(model, x, target, samples=LINEAR_SAMPLES, generator=generator)
+    estimate = spsa_gradient(model, x, target, samples=LINEAR_SAMPLES, generator=generator)
     exact = (layer.weight[1] - layer.weight[0]).view_as(x)
-    cosine = float(torch.cosine_similarity(found.flatten(), exact.flatten(), dim=0))
-    largest = float((found - exact).abs().max())
+    cosine = float(torch.cosine_similarity(estimate.flatten(), exact.flatten(), dim=0))
+    largest = float((estimate - exact).abs().max())
     agrees = cosine >= LINEAR_COSINE
-    remark = f"cosine {cosine:.4f}, {LINEAR_COSINE} wanted"
+    remark = f"cosine {cosine:.4f}, at least {LINEAR_COSINE} is expected"
     return Agreement("spsa gradient", "exact, linear model", largest, None, agrees, remark)

@@ -16,13 +16,13 @@ from ..fgsm import fgsm
 from ..libraries.random_state import seeded_globally
 from ..pgd import REL_STEP, STEPS
 from ..spsa import DELTA, LEARNING_RATE, spsa
-from .agreement import PAPER, Agreement, Setting, compare, own_steps
+from .agreement import PAPER, Agreement, Setting, compare, iterates_beside
 
 SPSA_IMAGES, SPSA_STEPS, SPSA_SAMPLES = 2, 3, 8
 
 
 def against_cleverhans(setting: Setting) -> Iterator[Agreement]:
-    """One row per own attack; "not run" without cleverhans or a normalisation."""
+    """One row per attack of this suite; "not run" without cleverhans or a normalisation."""
     names = ("fast_gradient_method", "projected_gradient_descent", "spsa")
     layer = setting.model.normalize
     if layer is None or find_spec("cleverhans") is None:
@@ -38,29 +38,32 @@ def _fgsm_paper(setting: Setting, layer: Normalize) -> Agreement:
     from cleverhans.torch.attacks.fast_gradient_method import fast_gradient_method
 
     model, x, y, eps, _ = setting
-    own = layer(fgsm(model, x, y, eps=eps, threat=PAPER))
+    adversarial = layer(fgsm(model, x, y, eps=eps, threat=PAPER))
     reference = fast_gradient_method(_after(model), layer(x), eps, np.inf)
-    return compare("fgsm, paper", "cleverhans.fast_gradient_method", own, reference)
+    return compare("fgsm, paper", "cleverhans.fast_gradient_method", adversarial, reference)
 
 
 def _pgd_paper(setting: Setting, layer: Normalize) -> Agreement:
     from cleverhans.torch.attacks.projected_gradient_descent import projected_gradient_descent
 
     model, x, _, eps, seed = setting
-    seen: list[Tensor] = []
+    queried: list[Tensor] = []
 
     def logits(z: Tensor) -> Tensor:
-        seen.append(z.detach().clone())
+        queried.append(z.detach().clone())
         return _after(model)(z)
 
     with seeded_globally(seed):
         attack = projected_gradient_descent
-        found = attack(logits, layer(x), eps, REL_STEP * eps, STEPS, np.inf)
-    iterates = [*seen[1:], found.detach()]  # the first call predicts the label to attack
+        final = attack(logits, layer(x), eps, REL_STEP * eps, STEPS, np.inf)
+    iterates = [*queried[1:], final.detach()]  # the first call predicts the label to attack
     pixels = [z * layer.std + layer.mean for z in iterates]
-    own, _ = own_steps(setting, pixels, PAPER)
+    adversarial, _ = iterates_beside(setting, pixels, PAPER)
     return compare(
-        "pgd, paper", "cleverhans.projected_gradient_descent", layer(own), torch.stack(iterates)
+        "pgd, paper",
+        "cleverhans.projected_gradient_descent",
+        layer(adversarial),
+        torch.stack(iterates),
     )
 
 
@@ -75,7 +78,7 @@ def _spsa_paper(setting: Setting, layer: Normalize) -> Agreement:
         why = "the network does not run in float64"
         return Agreement("spsa, paper", "cleverhans.spsa", None, None, None, why)
     z = (x - layer.mean.double()) / layer.std.double()
-    own = spsa(
+    adversarial = spsa(
         double,
         x,
         y,
@@ -87,7 +90,7 @@ def _spsa_paper(setting: Setting, layer: Normalize) -> Agreement:
         generator=_generators(setting.seed, len(x)),
     )
     with mock.patch("torch.rand_like", _SameDraws(_generators(setting.seed, len(x)))):
-        found = reference(
+        reference_images = reference(
             _after(double),
             z,
             setting.eps,
@@ -96,8 +99,8 @@ def _spsa_paper(setting: Setting, layer: Normalize) -> Agreement:
             learning_rate=LEARNING_RATE,
             spsa_samples=SPSA_SAMPLES,
         )
-    own = (own - layer.mean.double()) / layer.std.double()
-    return compare("spsa, paper", "cleverhans.spsa", own, found)
+    normalised = (adversarial - layer.mean.double()) / layer.std.double()
+    return compare("spsa, paper", "cleverhans.spsa", normalised, reference_images)
 
 
 def _generators(seed: int, images: int) -> list[torch.Generator]:
@@ -105,7 +108,7 @@ def _generators(seed: int, images: int) -> list[torch.Generator]:
 
 
 class _SameDraws:
-    """Stands in for `torch.rand_like`, so that cleverhans draws what the own SPSA draws.
+    """Stands in for `torch.rand_like`, so that cleverhans draws what this suite's SPSA draws.
 
     cleverhans takes one image after the other: a start for the image, then the probes of each
     step, of whose draws it uses the side of 1/2 only.
@@ -134,7 +137,7 @@ def _after(model: Classifier) -> Callable[[Tensor], Tensor]:
     select = model.select
 
     def logits(z: Tensor) -> Tensor:
-        found: Tensor = model.network(z)
-        return found if select is None else select(found)
+        output: Tensor = model.network(z)
+        return output if select is None else select(output)
 
     return logits

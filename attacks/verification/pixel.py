@@ -9,26 +9,32 @@ from ..fgsm import fgsm
 from ..libraries.from_torchattacks import constructed
 from ..libraries.random_state import seeded_globally
 from ..pgd import REL_STEP, STEPS
-from .agreement import PIXEL, Agreement, Setting, compare, own_steps
+from .agreement import PIXEL, Agreement, Setting, compare, iterates_beside
 
 
 def against_torchattacks_and_foolbox(setting: Setting) -> Iterator[Agreement]:
-    """One row per own attack and library."""
+    """One row per attack of this suite and library."""
     import torchattacks
 
     model, x, y, eps, _ = setting
-    own = fgsm(model, x, y, eps=eps)
+    adversarial = fgsm(model, x, y, eps=eps)
     single = constructed(torchattacks.FGSM, model, x.device, eps=eps)
-    yield compare("fgsm, pixel", "torchattacks.FGSM", own, single(x, y))
+    yield compare("fgsm, pixel", "torchattacks.FGSM", adversarial, single(x, y))
     reference = _foolbox(setting, "LinfFastGradientAttack")()
-    yield compare("fgsm, pixel", "foolbox.LinfFastGradientAttack", own, reference)
+    yield compare("fgsm, pixel", "foolbox.LinfFastGradientAttack", adversarial, reference)
     step = REL_STEP * eps
     constants = {"eps": eps, "alpha": step, "steps": STEPS, "random_start": True}
     attack = constructed(torchattacks.PGD, model, x.device, **constants)
-    theirs = _iterates(setting, partial(attack, x, y))
-    yield compare("pgd, pixel", "torchattacks.PGD", *own_steps(setting, theirs, PIXEL))
-    theirs = _iterates(setting, _foolbox(setting, "LinfPGD", abs_stepsize=step, steps=STEPS))
-    yield compare("pgd, pixel", "foolbox.LinfPGD", *own_steps(setting, theirs, PIXEL))
+    reference_iterates = _iterates(setting, partial(attack, x, y))
+    yield compare(
+        "pgd, pixel", "torchattacks.PGD", *iterates_beside(setting, reference_iterates, PIXEL)
+    )
+    reference_iterates = _iterates(
+        setting, _foolbox(setting, "LinfPGD", abs_stepsize=step, steps=STEPS)
+    )
+    yield compare(
+        "pgd, pixel", "foolbox.LinfPGD", *iterates_beside(setting, reference_iterates, PIXEL)
+    )
 
 
 def _foolbox(setting: Setting, name: str, **constants: float) -> Callable[[], Tensor]:
@@ -43,13 +49,13 @@ def _foolbox(setting: Setting, name: str, **constants: float) -> Callable[[], Te
 
 def _iterates(setting: Setting, attack: Callable[[], Tensor]) -> list[Tensor]:
     """The points at which a library's PGD asks for a gradient, and the one it returns."""
-    seen: list[Tensor] = []
+    queried: list[Tensor] = []
     hook = setting.model.register_forward_pre_hook(
-        lambda module, inputs: seen.append(inputs[0].detach().clone())
+        lambda module, inputs: queried.append(inputs[0].detach().clone())
     )
     try:
         with seeded_globally(setting.seed):
-            found = attack()
+            final = attack()
     finally:
         hook.remove()
-    return [*seen[:STEPS], found.detach()]
+    return [*queried[:STEPS], final.detach()]

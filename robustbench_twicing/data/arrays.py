@@ -87,14 +87,14 @@ def open_arrays(
     """
     images, labels = _load_pair(path, labels_path)
     _check_images(images, path)
-    found = ArrayImages(images, range(len(images)))
+    array_images = ArrayImages(images, range(len(images)))
     indices = _as_labels(labels, len(images), labels_path or path, classes)
-    height, width, _ = found.form
+    height, width, _ = array_images.form
     return Dataset(
         name=name or path.name,
-        ids=tuple(f"{index:06d}" for index in found.rows),
+        ids=tuple(f"{index:06d}" for index in array_images.rows),
         labels=indices,
-        images=found,
+        images=array_images,
         num_classes=classes.num_classes if classes is not None else None,
         labelling="class indices in an array",
         notes=(

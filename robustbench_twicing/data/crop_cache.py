@@ -155,39 +155,39 @@ class CachedFiles:
     size or time; other data, preprocessing and versions of Pillow have a folder of their own.
 
     Attributes:
-        files: where the images are.
+        images: in files.
         folder: of the cache.
         fingerprint: of the data set.
     """
 
-    files: FileImages
+    images: FileImages
     folder: Path
     fingerprint: str
 
     def pixels(self, index: int, preprocessing: Preprocessing) -> Pixels:
         """The crop from the cache, else decoded and stored: uint8 (crop, crop, 3)."""
         try:
-            status = self.files.found[index].path.stat()
+            status = self.images.files[index].path.stat()
         except OSError:
-            return self.files.pixels(index, preprocessing)  # says what is wrong with the file
+            return self.images.pixels(index, preprocessing)  # says what is wrong with the file
         store, stamp = self._store(preprocessing), Stamp(status.st_size, status.st_mtime_ns)
         crop = store.read(index, stamp)
         if crop is None:
-            crop = self.files.pixels(index, preprocessing)
+            crop = self.images.pixels(index, preprocessing)
             store.write(index, crop, stamp)
         return crop
 
     def picture(self, index: int) -> Image.Image:
         """As the files'; not kept."""
-        return self.files.picture(index)
+        return self.images.picture(index)
 
     def signature(self, index: int) -> str:
         """As the files'."""
-        return self.files.signature(index)
+        return self.images.signature(index)
 
     def select(self, indices: Sequence[int]) -> FileImages:
         """The files at these positions, without the cache, which is of a whole data set."""
-        return self.files.select(indices)
+        return self.images.select(indices)
 
     def _store(self, preprocessing: Preprocessing) -> CropStore:
         if preprocessing not in self._stores:
@@ -200,7 +200,7 @@ class CachedFiles:
         decides = {
             "format": FORMAT,
             "data": self.fingerprint,
-            "border": self.files.border,
+            "border": self.images.border,
             "crop": preprocessing.crop,
             "resize": preprocessing.resize,
             "interpolation": preprocessing.interpolation,

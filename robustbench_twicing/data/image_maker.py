@@ -74,7 +74,7 @@ class FailedImageError(Exception):
     """A source could not make an image: a corruption that failed, or that lacks its assets."""
 
 
-Made = Pixels | BadImageError | MissingImageError | FailedImageError
+ImageOrError = Pixels | BadImageError | MissingImageError | FailedImageError
 """An image, or why there is none."""
 
 
@@ -114,20 +114,20 @@ class Maker:
     def _remembered(self) -> Dataset:
         return remember(self.data, self.keep)
 
-    def make(self, request: ImageRequest) -> list[Made]:
+    def make(self, request: ImageRequest) -> list[ImageOrError]:
         """The images, in order."""
         if request.source is None:
             return [self._clean(index) for index in request.indices]
         source = self.sources[request.source]
         return [self._sourced(source, index) for index in request.indices]
 
-    def _clean(self, index: int) -> Made:
+    def _clean(self, index: int) -> ImageOrError:
         try:
             return self.data.pixels(index, self.preprocessing)
         except BadImageError as error:
             return error
 
-    def _sourced(self, source: ImageSource, index: int) -> Made:
+    def _sourced(self, source: ImageSource, index: int) -> ImageOrError:
         """A failure of the source, whatever it is, becomes an error row; it is never scored.
 
         Files that the system does not hand out are no failure of the source; they end the run.
@@ -146,7 +146,7 @@ class Maker:
             return FailedImageError(f"{type(error).__name__}: {error}{place_of(error)}")
 
 
-def make(maker: Maker, request: ImageRequest) -> list[Made]:
+def make(maker: Maker, request: ImageRequest) -> list[ImageOrError]:
     """`Maker.make` as a function of a module, as worker processes need it."""
     return maker.make(request)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .decoding import BadImageError
-from .image_maker import ImageRequest, Made, Maker, make
+from .image_maker import ImageOrError, ImageRequest, Maker, make
 from .worker_pool import WorkerPool
 
 CHUNK = 4
@@ -73,12 +73,12 @@ def load_batches(
         for part in parts
         for source in (None, *maker.sources)
     )
-    made = (
+    batches = (
         _in_a_thread(maker, requests) if workers == 1 else _in_processes(maker, requests, workers)
     )
-    with closing(made):
+    with closing(batches):
         start = time.perf_counter()
-        for request, images in made:
+        for request, images in batches:
             batch = _assemble(request, images, maker.preprocessing.crop)
             undecoded = [
                 absent.error for absent in batch.absent if isinstance(absent.error, BadImageError)
@@ -89,7 +89,7 @@ def load_batches(
             start = time.perf_counter()
 
 
-_Batches = Generator[tuple[ImageRequest, list[Made]]]
+_Batches = Generator[tuple[ImageRequest, list[ImageOrError]]]
 
 
 def _range(part: int, batch_size: int, images: int) -> range:
@@ -99,7 +99,7 @@ def _range(part: int, batch_size: int, images: int) -> range:
 def _in_a_thread(maker: Maker, requests: Iterable[ImageRequest]) -> _Batches:
     with ThreadPoolExecutor(1, thread_name_prefix="images") as thread:
 
-        def start(request: ImageRequest) -> list[Future[list[Made]]]:
+        def start(request: ImageRequest) -> list[Future[list[ImageOrError]]]:
             return [thread.submit(maker.make, request)]
 
         yield from _ahead(start, requests, 1)
@@ -110,7 +110,7 @@ def _in_processes(maker: Maker, requests: Iterable[ImageRequest], workers: int) 
     imports = {type(source).__module__ for source in maker.sources.values()}
     with WorkerPool(workers, maker, imports=sorted(imports)) as pool:
 
-        def start(request: ImageRequest) -> list[Future[list[Made]]]:
+        def start(request: ImageRequest) -> list[Future[list[ImageOrError]]]:
             indices = request.indices
             chunks = [indices[at : at + CHUNK] for at in range(0, len(indices), CHUNK)]
             return [pool.submit(make, request._replace(indices=chunk)) for chunk in chunks]
@@ -119,12 +119,12 @@ def _in_processes(maker: Maker, requests: Iterable[ImageRequest], workers: int) 
 
 
 def _ahead(
-    start: Callable[[ImageRequest], list[Future[list[Made]]]],
+    start: Callable[[ImageRequest], list[Future[list[ImageOrError]]]],
     requests: Iterable[ImageRequest],
     count: int,
 ) -> _Batches:
     """Results in order, with so many further requests started before one is handed out."""
-    waiting: deque[tuple[ImageRequest, list[Future[list[Made]]]]] = deque()
+    waiting: deque[tuple[ImageRequest, list[Future[list[ImageOrError]]]]] = deque()
     for request in requests:
         waiting.append((request, start(request)))
         if len(waiting) > count:
@@ -134,19 +134,19 @@ def _ahead(
 
 
 def _finished(
-    request: ImageRequest, futures: list[Future[list[Made]]]
-) -> tuple[ImageRequest, list[Made]]:
+    request: ImageRequest, futures: list[Future[list[ImageOrError]]]
+) -> tuple[ImageRequest, list[ImageOrError]]:
     return request, list(chain.from_iterable(future.result() for future in futures))
 
 
-def _assemble(request: ImageRequest, images: Sequence[Made], crop: int) -> LoadedBatch:
+def _assemble(request: ImageRequest, images: Sequence[ImageOrError], crop: int) -> LoadedBatch:
     pairs = list(zip(request.indices, images, strict=True))
-    decoded = {index: made for index, made in pairs if isinstance(made, np.ndarray)}
+    decoded = {index: image for index, image in pairs if isinstance(image, np.ndarray)}
     return LoadedBatch(
         request.part,
         tuple(decoded),
         np.stack(list(decoded.values())) if decoded else np.empty((0, crop, crop, 3), np.uint8),
-        tuple(Absent(index, made) for index, made in pairs if not isinstance(made, np.ndarray)),
+        tuple(Absent(index, image) for index, image in pairs if not isinstance(image, np.ndarray)),
         request.source,
     )
 

@@ -87,8 +87,8 @@ def open_dataset(
             raise UserError(f"{known.name} has labels of its own; leave --labels and --classes out")
         dataset = open_known(known, _absolute(path))
     else:
-        own = read_classes(_absolute(classes)) if classes is not None else None
-        dataset = _open(path, _absolute(labels) if labels is not None else None, own)
+        class_list = read_classes(_absolute(classes)) if classes is not None else None
+        dataset = _open(path, _absolute(labels) if labels is not None else None, class_list)
     if limit is None:
         return dataset
 
@@ -190,10 +190,10 @@ def limit_dataset(dataset: Dataset, size: int, *, seed: int = 0) -> Dataset:
         turn = derive_seed(seed, "limit", "class", label)
         members.sort(key=lambda index: derive_seed(seed, "limit", "image", dataset.ids[index]))
         ranked.extend((round_, turn, index) for round_, index in enumerate(members))
-    kept = sorted(index for _, _, index in sorted(ranked)[:size])
-    classes = len({dataset.labels[index] for index in kept})
+    chosen = sorted(index for _, _, index in sorted(ranked)[:size])
+    classes = len({dataset.labels[index] for index in chosen})
     note = (
         f"{size} of {len(dataset)} images were used, spread over {classes} "
         f"of {len(by_class)} classes (seed {seed})"
     )
-    return dataset.select(kept, flag=f"limit-{size}-of-{len(dataset)}", note=note)
+    return dataset.select(chosen, flag=f"limit-{size}-of-{len(dataset)}", note=note)

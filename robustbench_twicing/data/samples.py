@@ -7,7 +7,7 @@ from pathlib import Path
 from ..errors import UserError
 from .dataset import Dataset
 from .folders.image_files import FileImages
-from .folders.scanning import Found
+from .folders.scanning import ImageFile
 from .imagenet import NUM_CLASSES
 
 SAMPLES = "samples:imagenet"
@@ -35,12 +35,12 @@ def open_samples() -> Dataset:
             f"{SAMPLES}: {folder} holds {len(labels)} of foolbox's {HOW_MANY} photographs; "
             "install foolbox 3.3.4 again"
         )
-    found = tuple(Found(path.name, path, path.stat().st_size) for path in labels)
+    files = tuple(ImageFile(path.name, path, path.stat().st_size) for path in labels)
     return Dataset(
         name=SAMPLES,
-        ids=tuple(item.id for item in found),
+        ids=tuple(file.id for file in files),
         labels=tuple(labels.values()),
-        images=FileImages(found),
+        images=FileImages(files),
         num_classes=NUM_CLASSES,
         labelling="ImageNet-1k index in the file name",
         notes=("the 20 ImageNet photographs that foolbox ships; 20 images say little",),

@@ -10,7 +10,7 @@ from .arrays import ArrayImages
 from .dataset import Dataset
 from .decoding import BadImageError, read_header, read_rgb
 from .folders.image_files import FileImages
-from .folders.scanning import Found
+from .folders.scanning import ImageFile
 
 
 @dataclass
@@ -48,9 +48,9 @@ def survey(
     result = Survey(decoded=full)
     images = dataset.images
     if isinstance(images, FileImages):
-        for found in images.found:
+        for file in images.files:
             try:
-                _look(found, result, full)
+                _look(file, result, full)
             except BadImageError as error:
                 result.bad.append(error)
             advance()
@@ -61,14 +61,14 @@ def survey(
     return result
 
 
-def _look(found: Found, result: Survey, full: bool) -> None:
-    header = read_header(found.path)
+def _look(file: ImageFile, result: Survey, full: bool) -> None:
+    header = read_header(file.path)
     if full:
-        read_rgb(found.path)
+        read_rgb(file.path)
     result.sizes[(header.width, header.height)] += 1
     result.kinds[f"{header.format} {header.mode}"] += 1
     if header.orientation != 1:
-        result.rotated.append(found.id)
+        result.rotated.append(file.id)
 
 
 SAMPLE = 25

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from .dataset import Dataset
 from .fashion_mnist import is_fashion_mnist
 from .folders.image_files import FileImages
-from .folders.scanning import Found, count, name_some
+from .folders.scanning import ImageFile, count, name_some
 from .imagenet_c import GROUPS
 from .summary import Survey
 
@@ -31,14 +31,14 @@ def suspicions(dataset: Dataset, survey: Survey, root: Path | None = None) -> tu
         root: the folder they come from, whose own path may tell something.
     """
     folder = root if root is not None else Path()
-    found = dataset.images.found if isinstance(dataset.images, FileImages) else ()
+    files = dataset.images.files if isinstance(dataset.images, FileImages) else ()
     sentences = [
         *_counted_from_one(dataset),
         *_sizes(dataset, survey),
-        *_corruption(found, folder),
-        *_training(found, folder),
-        *_twins(found),
-        *_copies(found),
+        *_corruption(files, folder),
+        *_training(files, folder),
+        *_twins(files),
+        *_copies(files),
     ]
     if survey.rotated:
         sentences.append(
@@ -76,8 +76,8 @@ def _sizes(dataset: Dataset, survey: Survey) -> Iterator[str]:
             )
 
 
-def _corruption(found: tuple[Found, ...], root: Path) -> Iterator[str]:
-    parts = {part for image in found for part in image.id.split("/")[:-1]}
+def _corruption(files: tuple[ImageFile, ...], root: Path) -> Iterator[str]:
+    parts = {part for image in files for part in image.id.split("/")[:-1]}
     above = {name for name, below in pairwise(root.parts) if _SEVERITY.fullmatch(below)}
     names = sorted(set(GROUPS["all"]) & (parts | above | {root.name}))
     if names:
@@ -87,16 +87,16 @@ def _corruption(found: tuple[Found, ...], root: Path) -> Iterator[str]:
         )
 
 
-def _training(found: tuple[Found, ...], root: Path) -> Iterator[str]:
-    folders = {part for image in found for part in image.id.split("/")[:-1]} | {root.name}
-    named = sum(bool(_TRAIN_NAME.fullmatch(PurePosixPath(image.id).name)) for image in found)
-    if "train" in folders or (found and named > len(found) / 2):
-        what = "a folder is called train" if "train" in folders else "files are named like n..._N"
-        yield f"{what}: are these training images? Accuracy on them says nothing"
+def _training(files: tuple[ImageFile, ...], root: Path) -> Iterator[str]:
+    folders = {part for image in files for part in image.id.split("/")[:-1]} | {root.name}
+    named = sum(bool(_TRAIN_NAME.fullmatch(PurePosixPath(image.id).name)) for image in files)
+    if "train" in folders or (files and named > len(files) / 2):
+        sign = "a folder is called train" if "train" in folders else "files are named like n..._N"
+        yield f"{sign}: are these training images? Accuracy on them says nothing"
 
 
-def _twins(found: tuple[Found, ...]) -> Iterator[str]:
-    stems = Counter(str(PurePosixPath(image.id).with_suffix("")) for image in found)
+def _twins(files: tuple[ImageFile, ...]) -> Iterator[str]:
+    stems = Counter(str(PurePosixPath(image.id).with_suffix("")) for image in files)
     twins = sorted(stem for stem, number in stems.items() if number > 1)
     if twins:
         yield (
@@ -105,8 +105,8 @@ def _twins(found: tuple[Found, ...]) -> Iterator[str]:
         )
 
 
-def _copies(found: tuple[Found, ...]) -> Iterator[str]:
-    groups = _alike(list(found), lambda image: image.size)
+def _copies(files: tuple[ImageFile, ...]) -> Iterator[str]:
+    groups = _alike(list(files), lambda image: image.size)
     groups = [part for group in groups for part in _alike(group, _tail)]
     groups = [part for group in groups for part in _alike(group, _content)]
     if groups:
@@ -118,21 +118,21 @@ def _copies(found: tuple[Found, ...]) -> Iterator[str]:
         )
 
 
-def _alike(found: list[Found], key: Callable[[Found], object]) -> list[list[Found]]:
+def _alike(files: list[ImageFile], key: Callable[[ImageFile], object]) -> list[list[ImageFile]]:
     """Groups of more than one with an equal key; empty files, which are bad anyway, left out."""
-    groups: dict[object, list[Found]] = defaultdict(list)
-    for image in found:
+    groups: dict[object, list[ImageFile]] = defaultdict(list)
+    for image in files:
         if image.size:
             groups[key(image)].append(image)
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _tail(image: Found) -> bytes:
+def _tail(image: ImageFile) -> bytes:
     with image.path.open("rb") as file:
         file.seek(max(0, image.size - _TAIL))
         return file.read()
 
 
-def _content(image: Found) -> bytes:
+def _content(image: ImageFile) -> bytes:
     with image.path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()

@@ -137,8 +137,8 @@ def _reaching_the_others() -> Iterator[None]:
         yield
     except RuntimeError as error:
         raise UserError(
-            "the process that started this one, or the first of the team, is gone; what was "
-            "finished is kept, the same command continues it"
+            "torchrun or the process of rank 0 has ended; finished parts are kept, and the same "
+            "command continues the run"
         ) from error
 
 
@@ -157,8 +157,8 @@ def _fresh(store: "Store", rank: int, size: int) -> "Store":
     if rank == 0:
         name = uuid4().hex
         store.set("team", name)
-        for other in range(1, size):
-            question = store.get(f"{name}/{other}").decode()
+        for other_rank in range(1, size):
+            question = store.get(f"{name}/{other_rank}").decode()
             store.set(f"{name}/{question}", "")
         return PrefixStore(name, store)
     question, until = uuid4().hex, time.monotonic() + PATIENCE.total_seconds()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,10 +112,13 @@ class ArrayFile:
         check_regular(path)
         self.path = path
         try:
-            with path.open("rb") as file, np.errstate(over="raise"):  # a shape that overflows
-                self.shape, self._fortran, self.dtype = _read_header(file)
-                self._start = file.tell()
-                self._stamp = _stamp(file.fileno())
+            self._stamp = _stamp(path.stat())
+            # This refuses objects, and a file that is too short; nothing is read through the map.
+            with np.errstate(over="raise"):  # a shape that overflows
+                mapped = np.lib.format.open_memmap(path, mode="r")
+            self.shape, self.dtype = mapped.shape, mapped.dtype
+            self._fortran = not mapped.flags.c_contiguous
+            self._start = int(mapped.offset)
         except OSError as error:
             raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
         except Exception as error:  # numpy raises anything on damaged bytes
@@ -149,7 +152,7 @@ class ArrayFile:
         values = np.empty(count, self.dtype)
         view, at = values.view(np.uint8).data, self._start + first * self.dtype.itemsize
         try:
-            if _stamp(self._file) != self._stamp:
+            if _stamp(os.fstat(self._file)) != self._stamp:
                 raise UnreadableError(f"{self.path} was changed after it was opened")
             while view:  # the system hands out 2 GB at most at a time
                 done = os.preadv(self._file, [view], at)
@@ -169,39 +172,11 @@ class ArrayFile:
         return descriptor
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: each for name, each in self.__dict__.items() if name not in _OWN}
+        """Without the open file and what was read of it, which each process has for itself."""
+        state = self.__dict__.items()
+        return {name: value for name, value in state if name not in ("_file", "whole")}
 
 
-_OWN = ("_file", "whole")
-"""What each process has for itself."""
-
-
-def _read_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, order and type of an array of which the file is long enough.
-
-    Raises:
-        ValueError: it is not, or its values are objects.
-    """
-    version = np.lib.format.read_magic(file)
-    readers = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
-    if version not in readers:
-        raise ValueError(f"format {version[0]}.{version[1]}")
-    shape, fortran, dtype = readers[version](file)
-    if dtype.hasobject:
-        raise ValueError("Python objects")
-    if any(isinstance(side, bool) or side < 0 for side in shape):
-        raise ValueError(f"shape {shape}")
-    wanted = math.prod(shape) * dtype.itemsize
-    held = os.fstat(file.fileno()).st_size - file.tell()
-    if wanted > held:
-        raise ValueError(f"{held:,} bytes of {wanted:,}")
-    return shape, fortran, dtype
-
-
-def _stamp(descriptor: int) -> tuple[int, int]:
+def _stamp(status: os.stat_result) -> tuple[int, int]:
     """What a change of a file shows in: its size in bytes, its last change in nanoseconds."""
-    status = os.fstat(descriptor)
     return status.st_size, status.st_mtime_ns

@@ -36,7 +36,9 @@ def printable(text: str) -> str:
     """The text with everything that is not a printable character written as an escape."""
     if text.isprintable():
         return text
-    return "".join(each if each.isprintable() else _escape(each) for each in text)
+    return "".join(
+        character if character.isprintable() else _escape(character) for character in text
+    )
 
 
 def printable_lines(text: str) -> str:

@@ -17,13 +17,13 @@ def check_regular(path: Path, largest: int | None = None) -> None:
         UserError: missing, a directory, a pipe or a device, or larger.
     """
     try:
-        facts = path.stat()
+        status = path.stat()
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UserError(f"{path} cannot be read: {reason}") from error
-    if stat.S_ISDIR(facts.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise UserError(f"{path} cannot be read: it is a directory, not a file")
-    if not stat.S_ISREG(facts.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise UserError(f"{path} cannot be read: it is a pipe, a device or a socket, not a file")
-    if largest is not None and facts.st_size > largest:
-        raise UserError(f"{path} has {facts.st_size:,} bytes; such a file has {largest:,} at most")
+    if largest is not None and status.st_size > largest:
+        raise UserError(f"{path} has {status.st_size:,} bytes; such a file has {largest:,} at most")

@@ -34,30 +34,30 @@ class TrainingFolder:
         self, path: Path, settings: Mapping[str, Any], environment: Mapping[str, Any]
     ) -> None:
         self.path = path
-        told = path / SETTINGS
-        if told.is_file():
-            self._check(told, settings)
+        file = path / SETTINGS
+        if file.is_file():
+            self._check(file, settings)
             return
         if path.exists() and not (path.is_dir() and all(map(is_left_over, path.iterdir()))):
             raise UserError(f"{path} is not empty and not a training; use another --out")
         content = {"settings": settings, "environment": environment}
-        _write_text(told, json.dumps(content, indent=2))
+        _write_text(file, json.dumps(content, indent=2))
 
     @property
     def weights(self) -> Path:
         """The finished weights."""
         return self.path / WEIGHTS
 
-    def _check(self, told: Path, settings: Mapping[str, Any]) -> None:
-        content = read_json(told, "use another --out")
+    def _check(self, file: Path, settings: Mapping[str, Any]) -> None:
+        content = read_json(file, "use another --out")
         before = content.get("settings") if isinstance(content, dict) else None
         if not isinstance(before, dict):
-            raise UserError(f"{told} is damaged (it has no settings); use another --out")
-        found = first_difference(before, json.loads(json.dumps(settings)))
-        if found:
+            raise UserError(f"{file} is damaged (it has no settings); use another --out")
+        difference = first_difference(before, json.loads(json.dumps(settings)))
+        if difference:
             raise UserError(
-                f"{self.path} holds a training with other settings ({found.path}: {found.old} "
-                f"there, {found.new} asked for); use another --out"
+                f"{self.path} holds a training with other settings ({difference.path} is "
+                f"{difference.old} there and {difference.new} in this command); use another --out"
             )
 
     def read_state(self) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Whether the state of a training, read from a file, is of the form of the one it goes on with."""
+"""Whether the state of a training, read from a file, is as the training expects it."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -20,67 +20,67 @@ def plain(value: Any) -> Any:
         RecursionError: it contains itself.
     """
     if isinstance(value, dict):
-        return {key: plain(each) for key, each in entries(value)}
+        return {key: plain(item) for key, item in entries(value)}
     if type(value) in (list, tuple):
-        return type(value)(plain(each) for each in value)
+        return type(value)(plain(item) for item in value)
     return value
 
 
-def find_misfit(told: Any, own: Any, path: str = "") -> str:
-    """Where a nested value has not the form of our own.
+def find_misfit(stored: Any, expected: Any, path: str = "") -> str:
+    """Where a nested value has another form than the one that is expected.
 
     Args:
-        told: from a file.
-        own: of the same kind.
+        stored: from a file.
+        expected: what the training has in its place.
         path: of the value.
 
     Returns:
         The path of the first place with other keys, another length, kind or shape; empty if none.
     """
-    if isinstance(own, Tensor):
-        return "" if _fits(told, own) else path
-    if isinstance(own, Mapping):
-        if not isinstance(told, dict) or told.keys() != own.keys():
+    if isinstance(expected, Tensor):
+        return "" if _fits(stored, expected) else path
+    if isinstance(expected, Mapping):
+        if not isinstance(stored, dict) or stored.keys() != expected.keys():
             return path
-        parts = ((told[key], own[key], f"{path}.{key}") for key in own)
-        return next(filter(None, (find_misfit(*part) for part in parts)), "")
-    if isinstance(own, (list, tuple)):
-        if not isinstance(told, (list, tuple)) or len(told) != len(own):
+        misfits = (find_misfit(stored[key], expected[key], f"{path}.{key}") for key in expected)
+        return next(filter(None, misfits), "")
+    if isinstance(expected, (list, tuple)):
+        if not isinstance(stored, (list, tuple)) or len(stored) != len(expected):
             return path
-        pairs = enumerate(zip(told, own, strict=True))
-        found = (find_misfit(one, other, f"{path}[{index}]") for index, (one, other) in pairs)
-        return next(filter(None, found), "")
-    if type(own) in Numbers:
-        return "" if type(told) in Numbers and isfinite(told) else path
-    return "" if type(told) is type(own) else path
+        pairs = enumerate(zip(stored, expected, strict=True))
+        misfits = (find_misfit(*pair, f"{path}[{index}]") for index, pair in pairs)
+        return next(filter(None, misfits), "")
+    if type(expected) in Numbers:
+        return "" if type(stored) in Numbers and isfinite(stored) else path
+    return "" if type(stored) is type(expected) else path
 
 
-def find_moment_misfit(told: Any, parameters: list[nn.Parameter]) -> str:
+def find_moment_misfit(stored: Any, parameters: list[nn.Parameter]) -> str:
     """Where an optimizer's moments do not fit its parameters; empty if they do.
 
     Args:
-        told: by position of the parameter: AdamW's moments or Muon's.
+        stored: by position of the parameter: AdamW's moments or Muon's.
         parameters: of the optimizer, in order.
     """
-    if not isinstance(told, dict):
+    if not isinstance(stored, dict):
         return "optimizer.state"
-    for key, moments in told.items():
+    for key, moments in stored.items():
         known = type(key) is int and 0 <= key < len(parameters)
         if not known or not _are_moments(moments, parameters[key]):
             return f"optimizer.state.{key}"
     return ""
 
 
-def _are_moments(told: Any, parameter: Tensor) -> bool:
-    if not isinstance(told, dict):
+def _are_moments(stored: Any, parameter: Tensor) -> bool:
+    if not isinstance(stored, dict):
         return False
-    kind = told.get("use_muon", False)
+    kind = stored.get("use_muon", False)
     names = MUON if kind is True else ADAMW
-    step = told.get("step", 0)
+    step = stored.get("step", 0)
     return (
-        told.keys() - {"use_muon"} == names
+        stored.keys() - {"use_muon"} == names
         and (type(step) in Numbers or (isinstance(step, Tensor) and step.ndim == 0))
-        and all(_fits(told[name], parameter) for name in names - {"step"})
+        and all(_fits(stored[name], parameter) for name in names - {"step"})
     )
 
 
@@ -104,10 +104,13 @@ def find_progress_misfit(state: Mapping[str, Any], steps: int) -> str:
 
 def _is_line(line: object) -> bool:
     return isinstance(line, dict) and all(
-        isinstance(name, str) and name.isascii() and type(each) in Numbers
-        for name, each in line.items()
+        isinstance(name, str) and name.isascii() and type(value) in Numbers
+        for name, value in line.items()
     )
 
 
-def _fits(told: Any, own: Tensor) -> bool:
-    return isinstance(told, Tensor) and (told.shape, told.layout) == (own.shape, own.layout)
+def _fits(stored: Any, expected: Tensor) -> bool:
+    return isinstance(stored, Tensor) and (stored.shape, stored.layout) == (
+        expected.shape,
+        expected.layout,
+    )

@@ -91,17 +91,16 @@ class Learner:
 
     def misfit(self, state: dict[str, Any]) -> str:
         """Which part of a checkpoint's state is not one of this training; empty if none."""
-        own = self.state()
-        plain = {name: each for name, each in own.items() if name != "optimizer"}
-        told = {name: state.get(name) for name in plain}
-        optimizer, groups = state.get("optimizer"), own["optimizer"]["param_groups"]
-        if not isinstance(optimizer, dict) or optimizer.keys() != own["optimizer"].keys():
+        expected = self.state()
+        optimizer, stored = expected.pop("optimizer"), state.get("optimizer")
+        if not isinstance(stored, dict) or stored.keys() != optimizer.keys():
             return "optimizer"
-        parameters = [each for group in self.optimizer.param_groups for each in group["params"]]
+        parameters = [param for group in self.optimizer.param_groups for param in group["params"]]
+        groups = (stored["param_groups"], optimizer["param_groups"])
         return (
-            find_misfit(told, plain).removeprefix(".")
-            or find_misfit(optimizer["param_groups"], groups, "optimizer.param_groups")
-            or find_moment_misfit(optimizer["state"], parameters)
+            find_misfit({name: state.get(name) for name in expected}, expected).removeprefix(".")
+            or find_misfit(*groups, "optimizer.param_groups")
+            or find_moment_misfit(stored["state"], parameters)
         )
 
     def restore(self, state: dict[str, Any]) -> None:

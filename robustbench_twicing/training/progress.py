@@ -41,16 +41,16 @@ class Lines:
     def __init__(self, label: str, batch_size: int) -> None:
         self.label, self.batch_size = label, batch_size
         self.first: tuple[int, float] | None = None
-        self.said = 0.0
+        self.written = 0.0
 
     def __call__(self, now: Progress) -> None:
         clock = time.monotonic()
         if self.first is None:
             self.first = (now.step, clock)
             return
-        if clock - self.said < EVERY and now.step < now.steps:
+        if clock - self.written < EVERY and now.step < now.steps:
             return
-        self.said = clock
+        self.written = clock
         rate = (now.step - self.first[0]) / max(clock - self.first[1], 1e-9)
         left = (now.steps - now.step) / rate if rate else 0.0
         sys.stderr.write(

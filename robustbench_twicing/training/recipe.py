@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import math
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
@@ -11,15 +13,22 @@ from ..data.preprocessing import INTERPOLATIONS
 from ..errors import UserError
 from ..models.checks import AttentionForm, check_attention
 
-OPTIMIZERS = ("adamw", "muon")
-PRECISIONS = ("fp32", "bf16")
-SHARES = ("mixup_prob", "mixup_switch_prob", "erase_prob", "hflip", "label_smoothing")
-SHARES_BELOW_ONE = ("drop_path", "ema_decay")
-AT_LEAST_ZERO = (
-    *("weight_decay", "warmup_epochs", "warmup_lr", "min_lr", "clip_grad", "color_jitter"),
-    *("mixup", "cutmix"),
+CHOICES = {
+    "interpolation": INTERPOLATIONS,
+    "optimizer": ("adamw", "muon"),
+    "precision": ("fp32", "bf16"),
+}
+MOST, ABOVE_ZERO, BELOW_ONE = sys.float_info.max, sys.float_info.min, math.nextafter(1, 0)
+RANGES = (
+    (1, MOST, "1 or more", "epochs batch_size repeats crop_ratio"),
+    (0, MOST, "0 or more", "weight_decay warmup_epochs warmup_lr min_lr clip_grad color_jitter"),
+    (0, MOST, "0 or more", "mixup cutmix"),
+    (0, 1, "between 0 and 1", "mixup_prob mixup_switch_prob erase_prob hflip label_smoothing"),
+    (0, BELOW_ONE, "at least 0 and below 1", "drop_path ema_decay"),
+    (ABOVE_ZERO, MOST, "above 0", "lr"),
+    (ABOVE_ZERO, 1, "above 0, at most 1", "crop_scale"),
 )
-AT_LEAST_ONE = ("epochs", "batch_size", "repeats")
+"""Least and largest value, in words, and the fields of which that holds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,28 +99,19 @@ class Recipe:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        for name in AT_LEAST_ONE:
-            self._check(name, getattr(self, name) >= 1, "1 or more")
-        for name in AT_LEAST_ZERO:
-            self._check(name, 0 <= getattr(self, name) < float("inf"), "0 or more")
-        for name in SHARES:
-            self._check(name, 0 <= getattr(self, name) <= 1, "between 0 and 1")
-        for name in SHARES_BELOW_ONE:
-            self._check(name, 0 <= getattr(self, name) < 1, "at least 0 and below 1")
-        self._check("lr", 0 < self.lr < float("inf"), "above 0")
-        self._check("crop_scale", 0 < self.crop_scale <= 1, "above 0, at most 1")
-        self._check("crop_ratio", 1 <= self.crop_ratio < float("inf"), "1 or more")
-        self._check("interpolation", self.interpolation in INTERPOLATIONS, INTERPOLATIONS)
-        self._check("optimizer", self.optimizer in OPTIMIZERS, OPTIMIZERS)
-        check_attention(self.attention)
-        self._check("precision", self.precision in PRECISIONS, PRECISIONS)
+        for least, largest, allowed, names in RANGES:
+            for name in names.split():
+                self._check(name, least <= getattr(self, name) <= largest, allowed)
+        for name, choices in CHOICES.items():
+            self._check(name, getattr(self, name) in choices, f"one of {', '.join(choices)}")
         self._check("threads", self.threads is None or self.threads >= 1, "1 or more")
+        check_attention(self.attention)
         self._check("batch_size", not (self.mixes and self.batch_size % 2), "even for mixup")
 
-    def _check(self, name: str, right: bool, wanted: str | Sequence[str]) -> None:
-        if not right:
-            wanted = wanted if isinstance(wanted, str) else f"one of {', '.join(wanted)}"
-            raise UserError(f"recipe {self.name}: {name} {getattr(self, name)!r} must be {wanted}")
+    def _check(self, name: str, is_right: bool, allowed: str) -> None:
+        if not is_right:
+            value = getattr(self, name)
+            raise UserError(f"recipe {self.name}: {name} is {value!r}; it must be {allowed}")
 
     @property
     def mixes(self) -> bool:
@@ -136,7 +136,7 @@ class Recipe:
         Raises:
             UserError: an unknown field, or a value that is not of its kind.
         """
-        types = {each.name: each.type for each in fields(self) if each.name != "name"}
+        types = {field.name: field.type for field in fields(self) if field.name != "name"}
         values: dict[str, Any] = {}
         for setting in settings:
             name, _, text = setting.partition("=")
@@ -149,8 +149,8 @@ class Recipe:
             values[name] = _read(setting, text, types[name])
         if not values:
             return self
-        told = [f"{name}={value}" for name, value in values.items() if value != getattr(self, name)]
-        return replace(self, name="+".join([self.name, *told]), **values)
+        changes = [f"{name}={new}" for name, new in values.items() if new != getattr(self, name)]
+        return replace(self, name="+".join([self.name, *changes]), **values)
 
 
 def _read(setting: str, text: str, kind: Any) -> Any:

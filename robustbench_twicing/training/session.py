@@ -175,10 +175,10 @@ class _Session:
     def _score(self, epoch: int, val: Dataset) -> None:
         how = (val, self.task.spec.preprocessing, self.task.device)
         self.right = count_right(self.learner.network, *how)
-        found = {"val_right": self.right, "val_images": len(val)}
+        scores = {"val_right": self.right, "val_images": len(val)}
         if self.learner.ema is not None:
-            found["val_right_ema"] = count_right(self.learner.ema.module, *how)
-        self._log(epoch, **found)
+            scores["val_right_ema"] = count_right(self.learner.ema.module, *how)
+        self._log(epoch, **scores)
 
     def _log(self, epoch: int, **values: float) -> None:
         line = {"epoch": epoch + 1, "step": self.taken, **values, "seconds": self._seconds()}

@@ -104,10 +104,11 @@ def make_task(
         raise UserError(f"{spec.name} is timm's; train it with timm's own script")
     if data.num_classes is None:
         raise UserError(f"{data.name} does not say how many classes there are; give --classes")
-    for each in (data, val):
-        if each is not None and each.space is not None:
+    for images in filter(None, (data, val)):
+        if images.space is not None:
             raise UserError(
-                f"{each.name} has a rule of its own for its score; it is for eval alone"
+                f"{images.name} is scored by a rule of its own and cannot be trained on; give it "
+                "to `eval`, or its folder as plain --data"
             )
     if len(data) < recipe.batch_size:
         raise UserError(

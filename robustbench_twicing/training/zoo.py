@@ -7,13 +7,13 @@ replace those in the package.
 """
 
 import argparse
-import csv
 import json
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pandas as pd
 import torch
 
 from ..checkpoints.bundled import ZOO, bundled_file
@@ -74,15 +74,8 @@ def install(out: Path, seeds: Sequence[int]) -> None:
             raise UserError(f"{weights} is not there; train {name} with seed 0 first")
     for name, weights in finished.items():
         shutil.copyfile(weights, bundled_file(name))
-    lines = list(_lines(out, seeds))
-
-    def write(path: Path) -> None:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            writer.writerows(lines)
-
-    write_atomically(TABLE, write)
+    table = pd.DataFrame(_lines(out, seeds), columns=COLUMNS)
+    write_atomically(TABLE, lambda path: table.to_csv(path, index=False, lineterminator="\n"))
 
 
 def _train(name: str, files: str, out: Path, seed: int) -> None:

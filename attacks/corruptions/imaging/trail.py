@@ -62,8 +62,8 @@ def _weighted_sum(padded: Floats, taps: Taps, *, corner: tuple[int, int], rows: 
     total = np.zeros(rows * pitch)
     for (row, column), weight in taps.items():
         start = (corner[0] + row) * pitch + (corner[1] + column) * pixel
-        wanted = min(total.size, source.size - start)
-        total = daxpy(source, total, n=wanted, a=weight, offx=start)
+        length = min(total.size, source.size - start)
+        total = daxpy(source, total, n=length, a=weight, offx=start)
     return total.reshape(rows, *padded.shape[1:])
 
 

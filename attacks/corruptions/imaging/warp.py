@@ -91,11 +91,11 @@ def _bilinear(
     right: NDArray[Real] = shares[1]
     rows = [_folded(corner[0] + i, height) * width for i in (0, 1)]
     columns = [_folded(corner[1] + i, width) for i in (0, 1)]
-    found = np.zeros((channels, *down.shape), dtype=down.dtype)
+    blended = np.zeros((channels, *down.shape), dtype=down.dtype)
     for row, vertical in zip(rows, (1 - down, down), strict=True):
         for column, horizontal in zip(columns, (1 - right, right), strict=True):
-            found += vertical * horizontal * flat.take(row + column, axis=1)
-    return found
+            blended += vertical * horizontal * flat.take(row + column, axis=1)
+    return blended
 
 
 def _mirrored(position: Plane, length: int) -> Plane:

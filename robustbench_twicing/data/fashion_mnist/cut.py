@@ -31,12 +31,12 @@ def write_cut(folder: Path, out: Path) -> None:
         UserError: the files are not there, or `out` cannot be written.
     """
     images, labels = read_split(folder, "test")
-    kept: list[int] = []
+    chosen: list[int] = []
     for label in range(NUM_CLASSES):
         members = np.flatnonzero(labels == label).tolist()
         members.sort(key=lambda position: derive_seed(SEED, "fashion-mnist", "test1000", position))
-        kept += members[:PER_CLASS]
-    positions = np.sort(np.array(kept, dtype=np.uint16))
+        chosen += members[:PER_CLASS]
+    positions = np.sort(np.array(chosen, dtype=np.uint16))
 
     def write(path: Path) -> None:
         with path.open("wb") as file:

@@ -5,23 +5,22 @@ positions, and sorted as text 10 comes before 2.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from ...errors import UserError
 from ..imagenet import NUM_CLASSES, WNID, wnid_to_index
 from .class_list import OwnClasses
-from .scanning import Found, Listing, count, name_some
+from .scanning import ImageFile, Listing, count, name_some
 
 _NUMBER = re.compile(r"[0-9]+")
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Images with labels, and what is to be said of how they were found."""
+    """Images with labels, how they were labelled, and notes on it for the reader."""
 
-    images: tuple[Found, ...]
+    images: tuple[ImageFile, ...]
     labels: tuple[int, ...]
     num_classes: int | None
     labelling: str
@@ -72,17 +71,17 @@ def label_by_wnid(listing: Listing) -> Labelled:
         UserError: images outside of such folders, wnids that are not ImageNet-1k's, or one class
             in two places.
     """
-    places = _places(listing, lambda name: WNID.fullmatch(name) is not None, root_counts=True)
+    names, folders = _class_names(listing, WNID.fullmatch, root_counts=True)
     index = wnid_to_index()
-    unknown = sorted(name for name in places.folders if name not in index)
+    unknown = sorted(folders.keys() - index.keys())
     if unknown:
         raise UserError(
             f"{listing.root}: {count(len(unknown), 'folder')} named by wnids that are not among "
             f"ImageNet-1k's 1000 ({name_some(unknown)}); "
-            "take them away, or give --classes FILE with your own class list"
+            "remove them, or give --classes FILE with your own class list"
         )
-    labels = tuple(index[name] for name in places.names)
-    return _labelled(listing, labels, NUM_CLASSES, "folders named by wnid", [])
+    labels = [index[name] for name in names]
+    return _labelled(listing, labels, NUM_CLASSES, "folders named by wnid")
 
 
 def label_by_number(listing: Listing) -> Labelled:
@@ -92,57 +91,44 @@ def label_by_number(listing: Listing) -> Labelled:
         UserError: images outside of such folders, numbers that are not 0 to 999, or one class in
             two places.
     """
-    places = _places(listing, lambda name: _NUMBER.fullmatch(name) is not None)
-    numbers = {int(name): name for name in places.folders}
-    if len(numbers) < len(places.folders):
-        twice = sorted(name for name in places.folders if numbers[int(name)] != name)
+    names, folders = _class_names(listing, _NUMBER.fullmatch)
+    numbers = {int(name): name for name in folders}
+    if len(numbers) < len(folders):
+        twice = min(name for name in folders if numbers[int(name)] != name)
         raise UserError(
-            f"{listing.root}: folders {twice[0]} and {numbers[int(twice[0])]} are one number; "
+            f"{listing.root}: folders {twice} and {numbers[int(twice)]} have the same number; "
             "numbered folders are 0 to 999, each once"
         )
     check_range(set(numbers), str(listing.root), "folders")
-    labels = tuple(int(name) for name in places.names)
-    notes = ["folders are numbered: their numbers were taken as ImageNet-1k class indices"]
-    return _labelled(listing, labels, NUM_CLASSES, "folders named by class index", notes)
+    note = "folders are numbered: their numbers were taken as ImageNet-1k class indices"
+    labels = [int(name) for name in names]
+    return _labelled(listing, labels, NUM_CLASSES, "folders named by class index", note)
 
 
 def _by_own_classes(listing: Listing, classes: OwnClasses) -> Labelled:
-    places = _places(listing, lambda name: name in classes.indices, wanted=classes.source)
-    labels = tuple(classes.indices[name] for name in places.names)
-    notes = [f"classes are those of {classes.source}"]
-    return _labelled(
-        listing, labels, classes.num_classes, f"folders named in {classes.source}", notes
-    )
+    names, _ = _class_names(listing, classes.indices.get, source=classes.source)
+    labels = [classes.indices[name] for name in names]
+    labelling, note = f"folders named in {classes.source}", f"classes are those of {classes.source}"
+    return _labelled(listing, labels, classes.num_classes, labelling, note)
 
 
 def _labelled(
-    listing: Listing,
-    labels: tuple[int, ...],
-    num_classes: int | None,
-    labelling: str,
-    notes: list[str],
+    listing: Listing, labels: list[int], num_classes: int | None, labelling: str, *notes: str
 ) -> Labelled:
     if listing.empty:
-        notes.append(
-            f"{count(len(listing.empty), 'folder')} without images: {name_some(listing.empty)}"
-        )
-    return Labelled(listing.images, labels, num_classes, labelling, tuple(notes))
+        empty = f"{count(len(listing.empty), 'folder')} without images: {name_some(listing.empty)}"
+        notes = (*notes, empty)
+    return Labelled(listing.images, tuple(labels), num_classes, labelling, notes)
 
 
-class _Places(NamedTuple):
-    """Class name of every image, and the folder in which each name was found."""
-
-    names: tuple[str, ...]
-    folders: Mapping[str, str]
-
-
-def _places(
+def _class_names(
     listing: Listing,
-    is_class: Callable[[str], bool],
+    is_class: Callable[[str], object],
     *,
     root_counts: bool = False,
-    wanted: str = "",
-) -> _Places:
+    source: str = "",
+) -> tuple[list[str], dict[str, str]]:
+    """Class name of every image, and by name the folder of the class."""
     names: list[str] = []
     folders: dict[str, str] = {}
     outside: list[str] = []
@@ -156,25 +142,25 @@ def _places(
         folder = "/".join(parts[:depth])
         if folders.setdefault(name, folder) != folder:
             raise UserError(
-                f"{listing.root}: class {name} is found in two places, {folders[name] or '.'} and "
-                f"{folder}; point at the one folder whose images you mean"
+                f"{listing.root}: class {name} has two folders, {folders[name] or '.'} and "
+                f"{folder}; give the folder whose images you mean"
             )
         names.append(name)
     if outside:
-        raise UserError(_outside(listing, outside, wanted))
-    return _Places(tuple(names), folders)
+        raise UserError(_outside(listing, outside, source))
+    return names, folders
 
 
-def _outside(listing: Listing, outside: list[str], wanted: str) -> str:
-    where = f"folders that {wanted} names" if wanted else "class folders"
+def _outside(listing: Listing, outside: list[str], source: str) -> str:
+    where = f"folders named in {source}" if source else "class folders"
     return (
         f"{listing.root}: {len(outside)} of {count(len(listing.images), 'image')} lie outside of "
         f"{where} ({name_some(outside)}), so their class is unknown; "
-        f"sort them into class folders, take them away{' or add the class' if wanted else ''}"
+        f"sort them into class folders, remove them{' or add the class' if source else ''}"
     )
 
 
-def check_range(indices: set[int], where: str, what: str) -> None:
+def check_range(indices: set[int], source: str, noun: str) -> None:
     """Refuse class indices outside 0..999.
 
     Raises:
@@ -183,14 +169,14 @@ def check_range(indices: set[int], where: str, what: str) -> None:
     highest, lowest = max(indices), min(indices)
     if highest == NUM_CLASSES and lowest > 0:
         raise UserError(
-            f"{where}: {what} are numbered {lowest} to {highest}, as if counted from 1; "
+            f"{source}: {noun} are numbered {lowest} to {highest}, as if counted from 1; "
             "class indices are 0 to 999 in the sorted order of wnids (ILSVRC's own ids 1 to 1000 "
             "have another order: use wnids)"
         )
     if highest >= NUM_CLASSES or lowest < 0:
         wrong = highest if highest >= NUM_CLASSES else lowest
         raise UserError(
-            f"{where}: {what} have the class index {wrong}; ImageNet-1k's are 0 to 999, "
+            f"{source}: {noun} have the class index {wrong}; ImageNet-1k's are 0 to 999, "
             "other label spaces need --classes FILE"
         )
 

@@ -10,7 +10,7 @@ from ..dataset import Dataset, Pixels
 from ..decoding import BadImageError, read_rgb
 from ..preprocessing import Preprocessing
 from .class_folders import Labelled
-from .scanning import Found, Listing
+from .scanning import ImageFile, Listing
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class FileImages:
     """Images in files; nothing is kept between two calls.
 
     Attributes:
-        found: the files.
+        files: where they are.
         border: pixels cut off on each side before anything else.
     """
 
-    found: tuple[Found, ...]
+    files: tuple[ImageFile, ...]
     border: int = 0
 
     def pixels(self, index: int, preprocessing: Preprocessing) -> Pixels:
@@ -31,22 +31,22 @@ class FileImages:
 
     def picture(self, index: int) -> Image.Image:
         """Decode file ``index`` and take its border off."""
-        image = read_rgb(self.found[index].path)
+        image = read_rgb(self.files[index].path)
         if self.border:
             box = (self.border, self.border, image.width - self.border, image.height - self.border)
             if box[0] >= box[2] or box[1] >= box[3]:
                 size = f"is {image.width} x {image.height} pixels, nothing but border"
-                raise BadImageError(self.found[index].path, size)
+                raise BadImageError(self.files[index].path, size)
             image = image.crop(box)
         return image
 
     def signature(self, index: int) -> str:
         """The file's size in bytes."""
-        return str(self.found[index].size)
+        return str(self.files[index].size)
 
     def select(self, indices: Sequence[int]) -> Self:
         """The files at these positions, in this order."""
-        return replace(self, found=tuple(self.found[index] for index in indices))
+        return replace(self, files=tuple(self.files[index] for index in indices))
 
 
 def files_dataset(listing: Listing, labelled: Labelled, **facts: Any) -> Dataset:
@@ -57,7 +57,7 @@ def files_dataset(listing: Listing, labelled: Labelled, **facts: Any) -> Dataset
         labelled: images and labels.
         facts: other attributes of the data set, or in place of these.
     """
-    own = {
+    attributes: dict[str, Any] = {
         "name": listing.root.name,
         "ids": tuple(image.id for image in labelled.images),
         "labels": labelled.labels,
@@ -67,4 +67,4 @@ def files_dataset(listing: Listing, labelled: Labelled, **facts: Any) -> Dataset
         "notes": labelled.notes,
         "skipped": listing.skipped,
     }
-    return Dataset(**{**own, **facts})
+    return Dataset(**{**attributes, **facts})

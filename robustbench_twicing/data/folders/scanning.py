@@ -31,7 +31,7 @@ _DOCUMENTS = frozenset(
 )
 
 
-class Found(NamedTuple):
+class ImageFile(NamedTuple):
     """An image file: posix path relative to the root, where it is, size in bytes."""
 
     id: str
@@ -51,7 +51,7 @@ class Listing:
     """
 
     root: Path
-    images: tuple[Found, ...]
+    images: tuple[ImageFile, ...]
     others: tuple[Skipped, ...]
     empty: tuple[str, ...]
 
@@ -67,7 +67,7 @@ def scan(root: Path) -> Listing:
     Raises:
         UserError: a folder cannot be read.
     """
-    images: list[Found] = []
+    images: list[ImageFile] = []
     others: list[Skipped] = []
     folders: set[str] = set()
     for relative, entry in _walk(root, "", (), Counter()):
@@ -76,7 +76,7 @@ def scan(root: Path) -> Listing:
         elif isinstance(entry, str):
             others.append(Skipped(relative, entry))
         else:
-            images.append(Found(relative, root / relative, entry))
+            images.append(ImageFile(relative, root / relative, entry))
     for image in images:
         parents = image.id.split("/")[:-1]
         folders.difference_update("/".join(parents[: depth + 1]) for depth in range(len(parents)))

@@ -1,7 +1,7 @@
 """Whether a folder holds the test set that it is said to hold: refusals, and remarks."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -28,9 +28,9 @@ def check_fits(known: KnownSet, root: Path, labelled: Labelled) -> None:
         UserError: saying what it looks like, and under which name that is given.
     """
     seen = set(labelled.labels)
-    own = set(subset_indices(known.subset) if known.subset else range(NUM_CLASSES))
+    expected = set(_classes(known))
     twin = _twin(seen)
-    outside = sorted(seen - own)
+    outside = sorted(seen - expected)
     if outside or twin not in (None, known):
         raise UserError(f"{root} is not {known.title}: {_what_it_is(known, seen, outside)}")
     if known.shifted and _is_validation_set(labelled):
@@ -38,6 +38,10 @@ def check_fits(known: KnownSet, root: Path, labelled: Labelled) -> None:
             f"{root} is not {known.title}: its files are named like ImageNet's validation set "
             f"({labelled.images[0].id}); give {IMAGENET}=DIR"
         )
+
+
+def _classes(known: KnownSet) -> Sequence[int]:
+    return subset_indices(known.subset) if known.subset else range(NUM_CLASSES)
 
 
 def _what_it_is(known: KnownSet, seen: Collection[int], outside: Collection[int]) -> str:
@@ -91,11 +95,11 @@ def plain_remark(dataset: Dataset) -> Remark | None:
 
 def differences(known: KnownSet, listing: Listing, labelled: Labelled) -> Iterator[str]:
     """Remarks on classes and images that the published set has and this folder lacks, or more."""
-    own = subset_indices(known.subset) if known.subset else range(NUM_CLASSES)
-    missing = sorted(set(own) - set(labelled.labels))
+    expected = _classes(known)
+    missing = sorted(set(expected) - set(labelled.labels))
     if missing:
         yield (
-            f"{len(missing)} of its {len(own)} classes have no image here: "
+            f"{len(missing)} of its {len(expected)} classes have no image here: "
             f"{name_some(wnids()[index] for index in missing)}"
         )
     yield from image_count(known, len(labelled.images), listing)

@@ -48,12 +48,12 @@ def _labelled(known: KnownSet, listing: Listing) -> Labelled:
         return label_by_wnid(listing)
     if known.folders == "number" and has_numbered_folders(listing):
         return label_by_number(listing)
-    wanted = "numbered 0 to 999" if known.folders == "number" else "named by wnid (n01440764)"
+    naming = "numbered 0 to 999" if known.folders == "number" else "named by wnid (n01440764)"
     advice = "a folder's position among the others does not tell its class"
     if "/" not in listing.images[0].id:
         advice = "a flat folder is opened as plain --data DIR with --labels FILE"
     raise UserError(
-        f"{listing.root}: {known.title}'s folders are {wanted}, and these are not "
+        f"{listing.root}: {known.title}'s folders are {naming}, and these are not "
         f"({listing.images[0].id}); {advice}"
     )
 

@@ -156,8 +156,8 @@ def test_the_file_format_of_the_official_images_is_part_of_it_unless_left_out(
         (np.zeros((64, 64), np.uint8), "saturate", 1, 85, "needs an RGB image"),
         (np.zeros((64, 64), np.uint8), "spatter", 1, 85, "needs an RGB image"),
         (np.zeros((64, 64), np.uint8), "frost", 1, 85, "needs an RGB image"),
-        (np.zeros((64, 64, 3), np.uint8), "fog", 1, 0, "quality 0 does not exist"),
-        (np.zeros((64, 64, 3), np.uint8), "fog", 1, 96, "quality 96 does not exist"),
+        (np.zeros((64, 64, 3), np.uint8), "fog", 1, 0, "quality 0 is out of range"),
+        (np.zeros((64, 64, 3), np.uint8), "fog", 1, 96, "quality 96 is out of range"),
     ],
 )
 def test_mistakes_are_explained(

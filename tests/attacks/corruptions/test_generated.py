@@ -28,7 +28,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 def wanted(data: Dataset, index: int, name: str, severity: int, **how: Any) -> Pixels:
     """As the golden files' README says, step by step with Pillow alone."""
-    path = data.images.found[index].path  # type: ignore[attr-defined]
+    path = data.images.files[index].path  # type: ignore[attr-defined]
     with Image.open(path) as image:
         width, height = image.size
         scale = 256 / min(width, height)

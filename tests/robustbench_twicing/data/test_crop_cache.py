@@ -76,9 +76,9 @@ def test_a_changed_file_is_decoded_again(photos: Dataset, tmp_path: Path) -> Non
     cached = cache_crops(photos, tmp_path / "cache")
     crops(cached, LARGE)
     assert isinstance(photos.images, FileImages)
-    sizes = [each.size for each in photos.images.found]
+    sizes = [each.size for each in photos.images.files]
     large, small = sizes.index(max(sizes)), sizes.index(min(sizes))
-    path, other = (photos.images.found[index].path for index in (large, small))
+    path, other = (photos.images.files[index].path for index in (large, small))
     path.write_bytes(other.read_bytes() + bytes(sizes[large] - sizes[small]))
     found = cached.pixels(large, LARGE).tobytes()
     assert found == photos.pixels(large, LARGE).tobytes() == photos.pixels(small, LARGE).tobytes()
