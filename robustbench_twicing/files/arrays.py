@@ -125,7 +125,7 @@ class ArrayFile:
             raise UserError(f"{path} is not a numpy file of plain numbers ({error})") from error
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return int(self.shape[0])
 
     def __getitem__(self, row: int) -> NDArray[Any]:
         """One row, counted from 0; a copy.
