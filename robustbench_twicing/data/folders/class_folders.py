@@ -106,7 +106,7 @@ def label_by_number(listing: Listing) -> Labelled:
 
 
 def _by_own_classes(listing: Listing, classes: OwnClasses) -> Labelled:
-    names, _ = _class_names(listing, classes.indices.get, source=classes.source)
+    names, _ = _class_names(listing, classes.indices.__contains__, source=classes.source)
     labels = [classes.indices[name] for name in names]
     labelling, note = f"folders named in {classes.source}", f"classes are those of {classes.source}"
     return _labelled(listing, labels, classes.num_classes, labelling, note)
