@@ -110,5 +110,5 @@ def test_refusals_name_the_folder_and_the_way_out(name: str, tree: Tree) -> None
 
 def test_own_classes_leave_no_folder_out(tree: Tree) -> None:
     root = tree(["cat/a.png", "cow/b.png", "b.png"])
-    with pytest.raises(UserError, match=r"2 of 3 images .* that classes\.txt names .*cow/b\.png"):
+    with pytest.raises(UserError, match=r"2 of 3 images .* named in classes\.txt .*cow/b\.png"):
         label_by_folder(scan(root), CATS)
