@@ -137,11 +137,11 @@ def _label(row: _Row, columns: _Columns, source: str, classes: OwnClasses | None
             f"{limit} classes 0 to {limit - 1} of {classes.source if classes else ''}"
         )
     for column in columns.checks:
-        other = row.cells[column] if column < len(row.cells) else ""
-        if class_index(_one_class(other), classes) not in (None, index):
+        second = row.cells[column] if column < len(row.cells) else ""
+        if class_index(_one_class(second), classes) not in (None, index):
             raise UserError(
                 f"{source}:{row.line}: two labels of {name!r} disagree: {text} is class {index}, "
-                f"but {other!r} stands beside it (counted from 1?)"
+                f"but another column says {second!r} (counted from 1?)"
             )
     return Label(row.line, name, index)
 

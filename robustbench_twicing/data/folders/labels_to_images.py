@@ -71,9 +71,9 @@ def _stem(name: str) -> Stem:
 
 def _match(label: Label, by_stem: Mapping[str, list[_Image]], source: str) -> str | None:
     """The image whose path ends as the name does, or the other way round."""
-    wanted = _stem(label.name)
-    candidates = by_stem.get(wanted[-1], [])
-    matches = [image.id for image in candidates if _same_end(wanted, image.stem)]
+    stem = _stem(label.name)
+    candidates = by_stem.get(stem[-1], [])
+    matches = [image.id for image in candidates if _same_end(stem, image.stem)]
     if len(matches) > 1:
         last = _parts(label.name)[-1:]
         exact = [name for name in matches if _parts(name)[-1:] == last]
@@ -86,9 +86,9 @@ def _match(label: Label, by_stem: Mapping[str, list[_Image]], source: str) -> st
     return matches[0] if matches else None
 
 
-def _same_end(one: Stem, other: Stem) -> bool:
-    shorter = min(len(one), len(other))
-    return one[-shorter:] == other[-shorter:]
+def _same_end(first: Stem, second: Stem) -> bool:
+    shorter = min(len(first), len(second))
+    return first[-shorter:] == second[-shorter:]
 
 
 def _refuse_leftovers(

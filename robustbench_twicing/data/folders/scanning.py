@@ -113,15 +113,16 @@ def _walk(
 ) -> Iterator[tuple[str, int | str | None]]:
     """Yield (path, byte size of an image | reason to leave a file out | None for a folder)."""
     try:
-        here = (root / relative).stat()
+        status = (root / relative).stat()
         entries = list(os.scandir(root / relative))
     except OSError as error:
         raise UserError(f"{root / relative} cannot be read: {error.strerror}") from error
-    if (here.st_dev, here.st_ino) in above:
+    place = status.st_dev, status.st_ino
+    if place in above:
         yield relative, "a link to one of the folders it lies in"
         return
-    visits[here.st_dev, here.st_ino] += 1
-    _check_end(root / relative, len(above), visits[here.st_dev, here.st_ino])
+    visits[place] += 1
+    _check_end(root / relative, len(above), visits[place])
     if relative:
         yield relative, None
     for entry in entries:
@@ -129,7 +130,7 @@ def _walk(
             continue
         name = f"{relative}/{entry.name}" if relative else entry.name
         if entry.is_dir():
-            yield from _walk(root, name, (*above, (here.st_dev, here.st_ino)), visits)
+            yield from _walk(root, name, (*above, place), visits)
         else:
             yield _printable(name), _file(entry)
 

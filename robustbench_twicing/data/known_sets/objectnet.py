@@ -81,14 +81,14 @@ def read_mapping(root: Path) -> Mapping:
 
 def _indices(root: Path) -> tuple[dict[str, list[int]], tuple[str, ...]]:
     """Class indices by class name; a name that two classes share has both."""
-    found: dict[str, list[int]] = {}
+    indices: dict[str, list[int]] = {}
     if not (root / NAMES_FILE).exists():
         from timm.data.imagenet_info import ImageNetInfo
 
         info = ImageNetInfo("imagenet-1k")
         for index in range(NUM_CLASSES):
-            found.setdefault(info.index_to_description(index), []).append(index)
-        return found, (f"{NAMES_FILE} is missing; class names are those of timm's list",)
+            indices.setdefault(info.index_to_description(index), []).append(index)
+        return indices, (f"{NAMES_FILE} is missing; class names are those of timm's list",)
     names = [line.strip() for line in read_text(root / NAMES_FILE).splitlines()]
     for index, position in _positions(root / INDEX_FILE).items():
         if position >= len(names):
@@ -96,8 +96,8 @@ def _indices(root: Path) -> tuple[dict[str, list[int]], tuple[str, ...]]:
                 f"{root / INDEX_FILE}: class {index} is position {position}, but {NAMES_FILE} has "
                 f"{len(names)} lines"
             )
-        found.setdefault(names[position], []).append(index)
-    return found, ()
+        indices.setdefault(names[position], []).append(index)
+    return indices, ()
 
 
 def _split(names: str) -> list[str]:
@@ -191,20 +191,20 @@ def _folder_of(image_id: str) -> str:
 
 def _labelled(listing: Listing, mapping: Mapping) -> Labelled:
     label = {folder: position for position, folder in enumerate(mapping.overlap)}
-    kept = tuple(image for image in listing.images if _folder_of(image.id) in label)
-    if not kept:
+    evaluated = tuple(image for image in listing.images if _folder_of(image.id) in label)
+    if not evaluated:
         raise UserError(
             f"{listing.root}: none of its folders is a class of ImageNet-1k by ObjectNet's mapping"
         )
-    images = f"{len(kept):,} of {count(len(listing.images), 'image')}"
+    images = f"{len(evaluated):,} of {count(len(listing.images), 'image')}"
     rule = (
         f"scored over all 1000 logits: right is an answer that its mapping gives the image's "
         f"class; {images} are evaluated, those in the {len(label)} classes that are ImageNet's, "
         f"too; {BORDER} pixels of border are cut off"
     )
     return Labelled(
-        kept,
-        tuple(label[_folder_of(image.id)] for image in kept),
+        evaluated,
+        tuple(label[_folder_of(image.id)] for image in evaluated),
         len(label),
         "ObjectNet's folders, by its own mapping",
         (rule, *mapping.notes),

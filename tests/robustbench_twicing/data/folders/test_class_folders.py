@@ -84,7 +84,7 @@ ERRORS = {
     "two splits": (
         ["train/n01443537/a.png", "val/n01443537/b.png"],
         "class n01443537 has two folders, train/n01443537 and val/n01443537",
-        "give the folder",
+        "give the folder whose images",
     ),
     "severities": (["fog/1/a.png", "snow/1/a.png"], "class 1 has two folders", "fog/1"),
     "twice": (["1/a.png", "01/b.png"], "folders 01 and 1 have the same number", "0 to 999"),

@@ -80,7 +80,7 @@ BAD = {
     "empty name": ("file,wnid\n,n01443537\n", "x:2: no file name before the label"),
     "disagreement": (
         "file,wnid,index\na.png,n01443537,2\n",
-        "x:2: two labels of 'a.png' disagree: n01443537 is class 1, but '2'",
+        "x:2: two labels of 'a.png' disagree: n01443537 is class 1, but another column says '2'",
     ),
     "two boxes": (
         "ImageId,PredictionString\na,n01443537 1 2 3 4 n02091244 1 2 3 4\n",
