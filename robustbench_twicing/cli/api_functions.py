@@ -15,6 +15,7 @@ from attacks.libraries.blocks import BLOCK, BlockSweep
 from ..conditions.attack_batch import AttackBatch
 from ..conditions.condition import Condition, Sweep
 from ..conditions.threat_model import ThreatModel
+from ..errors import UserError
 
 Attack = Callable[..., Tensor]
 """``(model, x, y, *, ...) -> x_adv`` with all but ``generator`` and ``eps`` bound; or an object
@@ -31,6 +32,11 @@ class Bound(NamedTuple):
     def of(cls, attack: Callable[..., Any]) -> "Bound":
         """From a partial, or from a function with nothing bound."""
         if isinstance(attack, partial):
+            if attack.args:
+                raise UserError(
+                    f"{attack.func} has arguments bound by position, where the model, images and "
+                    "labels go; bind by keyword"
+                )
             return cls(attack.func, attack.keywords)
         return cls(attack, {})
 
@@ -40,7 +46,7 @@ def settings_of(attack: Attack) -> dict[str, Any]:
     bound = Bound.of(attack)
     settings = {
         "function": function_name(attack),
-        "source_sha256": _source_hash(bound.function),
+        "source_sha256": _function_sha256(bound.function),
         **{key: _plain(value) for key, value in bound.arguments.items() if key != "eps"},
     }
     return settings if "generator" in _accepted(attack) else settings | {"block": BLOCK}
@@ -62,14 +68,20 @@ def is_anonymous(attack: object) -> bool:
     return any(mark in described for mark in ("<lambda>", "<locals>", " at 0x"))
 
 
-def _source_hash(function: Callable[..., Any]) -> str:
-    """Of the code, as far as Python can show it; an object's constants are those of its text."""
+def code_sha256(function: Callable[..., Any], described: str = "") -> str:
+    """SHA-256 of the source of a function or class, as far as Python has it, and of a text."""
     try:
-        source = inspect.getsource(function if inspect.isroutine(function) else type(function))
+        source = inspect.getsource(function)
     except (OSError, TypeError):
         source = ""  # compiled, or typed at a prompt
-    text = source if inspect.isroutine(function) else f"{source}{function!r}"
-    return sha256(text.encode()).hexdigest()
+    return sha256(f"{source}{described}".encode()).hexdigest()
+
+
+def _function_sha256(function: Callable[..., Any]) -> str:
+    """Of a function's source; of an object's class, and of how the object describes itself."""
+    if inspect.isroutine(function):
+        return code_sha256(function)
+    return code_sha256(type(function), repr(function))
 
 
 def _plain(value: object) -> bool | int | float | str | None:

@@ -10,7 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, RandomSampler
+from torch.utils.data import (
+    DataLoader,
+    RandomSampler,
+    SubsetRandomSampler,
+    WeightedRandomSampler,
+)
 from torch.utils.data import Dataset as TorchDataset
 
 from ..checkpoints.state_dict import weights_sha256
@@ -21,6 +26,7 @@ from ..data.dataset import Dataset
 from ..data.opening import limit_dataset, open_dataset
 from ..data.preprocessing import RGB, Preprocessing
 from ..errors import UserError
+from .api_functions import code_sha256
 
 Model = Classifier | nn.Module | str
 Data = Dataset | str | Path | Sequence[Any] | TorchDataset[Any] | DataLoader[Any]
@@ -77,11 +83,13 @@ def open_data(data: Data, *, limit: int | None, seed: int, num_classes: int | No
 
 
 def _check_order(loader: DataLoader[Any]) -> None:
-    if isinstance(loader.sampler, RandomSampler):
+    if isinstance(loader.sampler, (RandomSampler, SubsetRandomSampler, WeightedRandomSampler)):
         raise UserError(
             "the DataLoader shuffles, and images are known by their position; make it with "
             "shuffle=False"
         )
+    if loader.drop_last:
+        raise UserError("the DataLoader leaves images out; make it with drop_last=False")
 
 
 def _collate(items: Sequence[Any]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -181,6 +189,9 @@ def open_model(model: Model, dataset: Dataset, mean: RGB | None, std: RGB | None
         return model
     if (mean is None) != (std is None):
         raise UserError("give both mean and std, or neither for a network that takes pixels")
+    for name, values in (("mean", mean), ("std", std)):
+        if values is not None and len(values) != 3:
+            raise UserError(f"{name}={values} is not three numbers, one per channel")
     preprocessing = _preprocessing(dataset).override(mean=mean, std=std)
     record = ModelRecord(
         model=type(model).__name__,
@@ -188,7 +199,10 @@ def open_model(model: Model, dataset: Dataset, mean: RGB | None, std: RGB | None
         weights_sha256=weights_sha256(
             {key: value for key, value in model.state_dict().items() if isinstance(value, Tensor)}
         ),
-        details={"takes_pixels": mean is None},
+        details={
+            "takes_pixels": mean is None,
+            "code_sha256": code_sha256(type(model), repr(model)),
+        },
     )
     return Classifier(model, preprocessing, record, normalize=mean is not None)
 

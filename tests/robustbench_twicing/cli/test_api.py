@@ -180,6 +180,9 @@ def test_a_data_set_and_a_limit_are_as_before() -> None:
         (lambda x, y: (x, y - 1), "label -1 is not a class"),
         (lambda x, y: (x[:, :, :6], y), "8 x 6 pixels, and have to be square"),
         (lambda x, y: DataLoader(TensorDataset(x, y), shuffle=True), "the DataLoader shuffles"),
+        (lambda x, y: DataLoader(TensorDataset(x, y), drop_last=True), "leaves images out"),
+        (lambda x, y: (x.float() * float("nan"), y), "pixels go from nan"),
+        (lambda x, y: (x, torch.eye(6, dtype=torch.int64)), r"of shape \(6, 6\)"),
         (lambda x, y: TensorDataset(x), "do not give pairs of an image and a label"),
     ],
 )
@@ -302,6 +305,31 @@ def test_a_run_is_not_continued_with_a_function_without_a_name(tmp_path: Path) -
     with pytest.raises(UserError, match="a function that has no name"):
         evaluate(convnet(), noise(3), anonymous, out=out)
     assert evaluate(convnet(), noise(3), anonymous, out=tmp_path / "fresh").complete
+
+
+class Upside(Linear):
+    """The same weights, and another answer."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return -super().forward(x)
+
+
+def test_a_module_of_equal_weights_and_other_code_is_another_model(
+    tensors: tuple[Tensor, Tensor], tmp_path: Path
+) -> None:
+    Upside.__name__ = "Linear"
+    out = tmp_path / "run"
+    evaluate(Linear(), tensors, out=out)
+    evaluate(Linear(), tensors, out=out)
+    with pytest.raises(UserError, match=r"model Linear\.code_sha256 is"):
+        evaluate(Upside(), tensors, out=out)
+
+
+def test_arguments_are_bound_by_keyword(tensors: tuple[Tensor, Tensor]) -> None:
+    with pytest.raises(UserError, match="bind by keyword"):
+        evaluate(Linear(), tensors, {"mine@4/255": partial(drawn, Linear())})
+    with pytest.raises(UserError, match=r"mean=\(0.5,\) is not three numbers"):
+        evaluate(Linear(), tensors, mean=(0.5,), std=(0.5,))  # type: ignore[arg-type]
 
 
 def test_an_attack_that_fails_is_a_row_or_an_error() -> None:
