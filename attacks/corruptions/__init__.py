@@ -1,11 +1,13 @@
 """ImageNet-C on numpy, scipy and Pillow: 19 corruptions at five severities, seeded per image.
 
-The modules that declare corruptions are imported here, and each declaration adds its own.
+Each module declares its own (`declaration`); all of them are imported here, and so declared.
 """
+
+from importlib import import_module
+from pkgutil import iter_modules
 
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES
 
-from . import blur, colour, digital, elastic, glass, noise, spatter, weather  # noqa: F401
 from .condition import corruption_condition
 from .declaration import CORRUPTIONS, CorruptionSpec, corruption
 from .frost_textures import frost_textures
@@ -28,3 +30,7 @@ __all__ = [
     "image_rng",
     "is_imagenet_c_size",
 ]
+
+for _module in iter_modules(__path__):
+    if not _module.ispkg:
+        import_module(f"{__name__}.{_module.name}")

@@ -42,8 +42,15 @@ class Attack:
         function = ATTACKS[self.name].function
         assert function is not None
         taken = inspect.signature(function).parameters
-        settings = {name: value for name, value in made.settings.items() if name in taken}
-        return partial(function, eps=float(eps), threat=made.threat, **settings)
+        settings: dict[str, Any] = {
+            name: value for name, value in made.settings.items() if name in taken
+        }
+        if "threat" in taken:
+            settings["threat"] = made.threat
+        bound = partial(function, eps=float(eps), **settings)
+        if "generator" in taken:
+            return bound
+        return lambda model, x, y, *, generator: bound(model, x, y)
 
     def sweep(self, batch: AttackBatch, *budgets: Fraction) -> list[Tensor]:
         made = self.condition()
