@@ -120,7 +120,7 @@ def test_without_their_launcher_processes_end_with_one_line(site: Path) -> None:
     assert done.returncode == -signal.SIGKILL
     lines = set(done.stderr.splitlines()) - {f"run folder: {site / 'run'}"}
     (line,) = lines
-    assert line.startswith("robustbench-twicing: the process that started this one, or the first")
+    assert line.startswith("robustbench-twicing: torchrun or the process of rank 0 has ended")
     assert len(list((site / "run").rglob("part-*.parquet"))) < 20
     assert torchrun(*command(site, "run")).returncode == 0
     assert main(command(site, "alone")) == 0

@@ -44,7 +44,7 @@ def test_a_launcher_that_is_gone_is_one_line() -> None:
     team.add_progress(3, 1.5)
     assert team.progress() == (3, 1.5)
     counters.alive = False
-    with pytest.raises(UserError, match="is gone; what was finished is kept, the same command"):
+    with pytest.raises(UserError, match="has ended; finished parts are kept, and the same command"):
         team.add_progress(1, 1)
     with pytest.raises(UserError, match="is gone"):
         team.finish(early=False, meanwhile=lambda: None)

@@ -43,7 +43,7 @@ def test_what_is_trained_can_be_evaluated_under_its_name(
         (["--val", "fashion-mnist:nowhere"], "names no folder"),
         (["--val", "samples:imagenet"], "a model is trained and validated on the same classes"),
         (["--device", "tpu"], "--device 'tpu' is unknown"),
-        (["--threads", "0"], "threads 0 must be 1 or more"),
+        (["--threads", "0"], "threads is 0; it must be 1 or more"),
         (["--seed", "-1"], "--seed -1 is negative"),
         (["--data", "samples:imagenet"], "20 images, fewer than one batch of 500"),
     ],
