@@ -46,7 +46,7 @@ def test_a_launcher_that_is_gone_is_one_line() -> None:
     counters.alive = False
     with pytest.raises(UserError, match="has ended; finished parts are kept, and the same command"):
         team.add_progress(1, 1)
-    with pytest.raises(UserError, match="is gone"):
+    with pytest.raises(UserError, match="has ended"):
         team.finish(early=False, meanwhile=lambda: None)
 
 
