@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from robustbench_twicing.checkpoints import contents, safetensors_files
+from robustbench_twicing.checkpoints import contents, declared, safetensors_files
 from robustbench_twicing.checkpoints import reading as checkpoint_files
-from robustbench_twicing.checkpoints.pickle import torch_pickle
+from robustbench_twicing.checkpoints.pickle import pickle_scan, torch_pickle
 from robustbench_twicing.conditions.suites import reading as suites
 from robustbench_twicing.data import decoding
 from robustbench_twicing.data.fashion_mnist import idx
@@ -21,6 +21,10 @@ LIMITS = {
     f"together {torch_pickle.LARGEST_SHARE} times their storages": "LARGEST_SHARE",
     f"{checkpoint_files.LARGEST_HEADER // 10**6} MB, and no longer": "LARGEST_HEADER",
     f"an index of shards | {safetensors_files.LARGEST_INDEX // MIB} MiB": "LARGEST_INDEX",
+    f"{pickle_scan.LARGEST_TUPLE:,} items with those inside": "LARGEST_TUPLE",
+    f"with those inside, {pickle_scan.DEEPEST_TUPLE} deep": "DEEPEST_TUPLE",
+    f"{declared.MOST_ITEMS:,} items on a level": "MOST_ITEMS",
+    f"items on a level, {declared.DEEPEST_VALUE} deep": "DEEPEST_VALUE",
     f"wrappers inside wrappers | {contents.DEEPEST} |": "DEEPEST",
     f"{scanning.DEEPEST} folders deep": "DEEPEST",
     f"reached by {scanning.MOST_LINKS} links": "MOST_LINKS",

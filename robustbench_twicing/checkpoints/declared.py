@@ -2,7 +2,8 @@
 
 import argparse
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import PurePath
 from typing import Any
 
@@ -13,6 +14,9 @@ from .contents import WRAPPERS, entries
 
 LONGEST_VALUE = 200
 """Characters of an argument that are kept."""
+MOST_ITEMS, DEEPEST_VALUE = 2**17, 50
+"""Of an argument that is shown: items on one level, and levels. Lists that share lists print
+without end."""
 OVERRIDE_FLAG = "arch-override"
 
 
@@ -103,6 +107,29 @@ def _is_plain(value: Any) -> bool:
 def _plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float)):
         return value
-    text = str(value) if isinstance(value, (str, PurePath)) else repr(value)
+    text = str(value) if isinstance(value, (str, PurePath)) else _shown(value)
     # A pickle's text may hold halves of surrogate pairs, for which records have no bytes.
     return text[:LONGEST_VALUE].encode("utf-8", "backslashreplace").decode()
+
+
+def _shown(value: Any) -> str:
+    """What Python prints of a value, or only its type where that would take without end."""
+    level = [value]
+    for _ in range(DEEPEST_VALUE):
+        level = list(islice((item for part in level for item in _items(part)), MOST_ITEMS + 1))
+        if not level:
+            try:
+                return repr(value)
+            except (TypeError, ValueError, AttributeError):
+                break
+        if len(level) > MOST_ITEMS:
+            break
+    return f"a {type(value).__name__} that cannot be shown"
+
+
+def _items(value: Any) -> Iterable[Any]:
+    if isinstance(value, (argparse.Namespace, types.SimpleNamespace)):
+        value = vars(value)
+    if isinstance(value, dict):
+        return [part for entry in entries(value) for part in entry]
+    return value if isinstance(value, (list, tuple, set)) else ()

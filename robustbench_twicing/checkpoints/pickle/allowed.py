@@ -20,18 +20,23 @@ from numpy.typing import NDArray
 _DTYPE_CODE = re.compile(r"[?biufcSU]\d{0,6}")
 
 
+def _shown(value: object) -> str:
+    """Text as it is, anything else by its type: lists that share lists print without end."""
+    return repr(value) if isinstance(value, str) else f"of type {type(value).__name__}"
+
+
 class StoredDtype:
     """A NumPy dtype as a file describes it: plain numbers and text, no objects, no structures."""
 
     def __init__(self, code: object, align: bool = False, copy: bool = False) -> None:
         if not isinstance(code, str) or not _DTYPE_CODE.fullmatch(code):
-            raise ValueError(f"NumPy dtype {code!r} is neither a number nor text")
+            raise ValueError(f"NumPy dtype {_shown(code)} is neither a number nor text")
         self.dtype: np.dtype[Any] = np.dtype(code)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         order = state[1]
         if order not in ("<", ">", "|", "="):
-            raise ValueError(f"NumPy byte order {order!r} is unknown")
+            raise ValueError(f"NumPy byte order {_shown(order)} is unknown")
         self.dtype = self.dtype.newbyteorder(order)
 
     def __repr__(self) -> str:

@@ -36,11 +36,16 @@ class Survey:
     result: Any
 
 
-class _Opaque:
-    """Something built from harmless parts whose content does not matter here."""
+LARGEST_TUPLE = 2**17
+"""Items of a tuple and of the tuples inside it, counted at every mention.
 
-
-_OPAQUE = _Opaque()
+Python hashes and prints a tuple by walking through it, and never ends where sixty bytes have
+doubled it sixty times.
+"""
+DEEPEST_TUPLE = 50
+"""Tuples inside tuples; Python's walk down a million of them ends the process."""
+_OPAQUE = object()
+"""Something built from harmless parts whose content does not matter here."""
 _CONSTANTS: dict[str, Any] = {
     "NONE": None,
     "NEWTRUE": True,
@@ -83,6 +88,8 @@ class _Machine:
     marks: list[list[Any]] = field(default_factory=list)
     memo: dict[int, Any] = field(default_factory=dict)
     storages: dict[str, Storage] = field(default_factory=dict)
+    tuples: dict[int, tuple[tuple[Any, ...], int, int]] = field(default_factory=dict)
+    """By id: the tuple (kept, or its id would be given again), its items in all, its depth."""
     tensor_bytes: int = 0
     protocol: int = 0
 
@@ -116,6 +123,18 @@ class _Machine:
         items = self.stack
         self.stack = self.marks.pop()
         return items
+
+    def build_tuple(self, items: list[Any]) -> None:
+        size, depth = len(items), 1
+        for item in items:
+            if isinstance(item, tuple) and item:
+                _, inner_size, inner_depth = self.tuples[id(item)]
+                size, depth = size + inner_size, max(depth, inner_depth + 1)
+        if size > LARGEST_TUPLE or depth > DEEPEST_TUPLE:
+            raise DamagedPickleError("it nests tuples as no checkpoint does")
+        built = tuple(items)
+        self.tuples[id(built)] = built, size, depth
+        self.push(built)
 
     def dictionary(self, _: object) -> None:
         self.pop_mark()
@@ -153,7 +172,7 @@ class _Machine:
             case ("storage", Global(name), str(key), str(), int(numel), None) if numel >= 0:
                 pass
             case _:
-                raise DamagedPickleError(f"it declares no storage where it should: {pid!r:.80}")
+                raise DamagedPickleError("it declares no storage where it should")
         if name not in STORAGE_SIZES:
             raise DamagedPickleError(f"{name} is no type of storage")
         storage = Storage(key, STORAGE_SIZES[name], numel)
@@ -193,10 +212,10 @@ _MOVES: dict[str, Callable[[_Machine, Any], object]] = {
     "ADDITEMS": lambda machine, _: machine.pop_mark(),
     "LIST": lambda machine, _: machine.push(machine.pop_mark()),
     "DICT": _Machine.dictionary,
-    "TUPLE": lambda machine, _: machine.push(tuple(machine.pop_mark())),
-    "TUPLE1": lambda machine, _: machine.push(tuple(machine.take(1))),
-    "TUPLE2": lambda machine, _: machine.push(tuple(machine.take(2))),
-    "TUPLE3": lambda machine, _: machine.push(tuple(machine.take(3))),
+    "TUPLE": lambda machine, _: machine.build_tuple(machine.pop_mark()),
+    "TUPLE1": lambda machine, _: machine.build_tuple(machine.take(1)),
+    "TUPLE2": lambda machine, _: machine.build_tuple(machine.take(2)),
+    "TUPLE3": lambda machine, _: machine.build_tuple(machine.take(3)),
     "GLOBAL": lambda machine, text: machine.mention(*text.split(" ", 1)),
     "INST": lambda machine, text: machine.mention(*text.split(" ", 1)),
     "STACK_GLOBAL": lambda machine, _: machine.mention(*machine.take(2)),

@@ -56,7 +56,7 @@ def cut(arguments: tuple[Any, ...]) -> TensorRef:
     if len(size) != len(stride) or not all(
         isinstance(part, int) and part >= 0 for part in (offset, *size, *stride)
     ):
-        raise DamagedPickleError(f"a tensor has size {size} and stride {stride}")
+        raise DamagedPickleError("a tensor has an impossible size, stride or offset")
     itemsize = storage.itemsize
     for part in rest:
         if isinstance(part, Global):

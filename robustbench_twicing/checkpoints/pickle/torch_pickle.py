@@ -141,8 +141,10 @@ def read_torch_legacy(path: Path) -> Any:
         surveyed(path, file)
         found = surveyed(path, file)
         keys = surveyed(path, file).result
-        if not isinstance(keys, list) or sorted(map(repr, keys)) != sorted(
-            map(repr, found.storages)
+        if not (
+            isinstance(keys, list)
+            and all(isinstance(key, str) for key in keys)
+            and sorted(keys) == sorted(found.storages)
         ):
             raise UserError(f"{path} is damaged: it does not list the storages that it uses")
         _check_payload(path, file, [found.storages[key] for key in keys])

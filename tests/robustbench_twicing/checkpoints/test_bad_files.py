@@ -119,6 +119,21 @@ def legacy_keys(path: Path, weights: dict[str, Tensor]) -> None:
     path.write_bytes(head + last + tail[:4] + b"?" + tail[5:])
 
 
+def dtype_of_lists(path: Path, _: object) -> None:
+    doubled = b"]]q\x00a" + b"](h\x00h\x00eq\x00a" * 60
+    path.write_bytes(
+        zipped(
+            {"net/data.pkl": b"\x80\x02cnumpy\ndtype\n" + doubled + b"\x85R.", "net/version": b"3"}
+        )
+    )
+
+
+def legacy_keys_of_lists(path: Path, weights: dict[str, Tensor]) -> None:
+    content = saved({"a": weights["norm.bias"]}, _use_new_zipfile_serialization=False)
+    head, _, _ = content.rpartition(b"\x80\x02")
+    path.write_bytes(head + b"\x80\x02]]q\x00a" + b"](h\x00h\x00eq\x00a" * 60 + b".")
+
+
 def whole_module(path: Path, _: object) -> None:
     path.write_bytes(saved(Foreign()))
 
@@ -165,6 +180,8 @@ BAD: dict[str, tuple[Write, list[str]]] = {
     "many views": (many_views, ["68000 bytes of tensors over 4000 bytes"]),
     "legacy count": (legacy_count, ["is declared with 12 elements and has 13"]),
     "legacy keys": (legacy_keys, ["does not list the storages that it uses"]),
+    "dtype of lists": (dtype_of_lists, ["NumPy dtype of type list"]),
+    "legacy keys of lists": (legacy_keys_of_lists, ["does not list the storages that it uses"]),
     "encrypted": (encrypted, ["torch.save does not compress"]),
     "whole module": (whole_module, ["Foreign", "state_dict()"]),
     "protocol 4": (protocol_4, ["pickle protocol 4", "protocol 2"]),

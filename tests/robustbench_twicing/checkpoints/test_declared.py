@@ -93,6 +93,26 @@ def test_facts_are_plain_values() -> None:
     assert declared_architectures(content) == {}
 
 
+def test_arguments_that_python_would_print_without_end_are_named_by_type() -> None:
+    doubled: list[Any] = []
+    for _ in range(60):
+        doubled = [doubled, doubled]
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    inside: list[Any] = []
+    inside.append(inside)
+    odd = argparse.Namespace()
+    odd.__dict__["_get_kwargs"] = 3
+    values = {"doubled": doubled, "deep": deep, "inside": inside, "odd": odd}
+    arguments = training_facts({"args": argparse.Namespace(**values, sizes=[1, {"a": (2,)}])})[
+        "args"
+    ]
+    assert arguments.pop("sizes") == "[1, {'a': (2,)}]"
+    assert arguments.pop("odd") == "a Namespace that cannot be shown"
+    assert set(arguments.values()) == {"a list that cannot be shown"}
+
+
 @pytest.mark.parametrize("asked", ["fmnist_twicing", "fmnist_twicing[1]", "fmnist_twicing[3-4]"])
 def test_a_placement_counts_where_the_file_names_one(asked: str) -> None:
     spec = resolve_model(asked)

@@ -142,6 +142,36 @@ def test_a_tensor_cannot_be_changed_after_it_was_built() -> None:
         survey(io.BytesIO(file.getvalue()[:-1] + b"}b."))
 
 
+DOUBLED = b")" + b"q\x00h\x00\x86" * 60
+"""A tuple of itself twice, sixty times over: 2**60 items to whoever walks through it."""
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        b"}" + DOUBLED + b"K\x01s",
+        b"})" + b"\x85" * 10**6 + b"K\x01s",
+        DOUBLED + b"Q",
+        b"ccollections\nCounter\n" + DOUBLED + b"\x85R",
+        b"cnumpy\ndtype\n" + DOUBLED + b"\x85R",
+        b"cargparse\nNamespace\n)\x81}" + DOUBLED + b"K\x01sb",
+        b"(" + b"K\x01" * 1000 + b"t" + (b"q\x00(" + b"h\x00" * 1000 + b"t"),
+    ],
+    ids=["key", "deep key", "storage", "count", "dtype", "attribute", "wide"],
+)
+def test_tuples_that_python_would_walk_through_without_end_are_refused(program: bytes) -> None:
+    with pytest.raises(DamagedPickleError, match="nests tuples"):
+        survey(io.BytesIO(b"\x80\x02" + program + b"."))
+
+
+def test_tuples_of_ordinary_size_are_read() -> None:
+    names = tuple(f"class {index}" for index in range(21_841))
+    nested: Any = names
+    for _ in range(30):
+        nested = (nested, 1)
+    assert surveyed({"classes": names, "nested": nested}).protocol == 2
+
+
 @pytest.mark.parametrize("code", [b"", b"\x80\x02", b"\x80\x02a.", b"\x80\x02h\x05.", b"\xff."])
 def test_what_is_no_whole_pickle_is_damaged(code: bytes) -> None:
     with pytest.raises(DamagedPickleError):
