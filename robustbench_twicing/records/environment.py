@@ -30,7 +30,7 @@ PACKAGES = (
 def describe_environment(device: torch.device) -> dict[str, Any]:
     """Facts about this process, as plain values."""
     return {
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": datetime.now(UTC).isoformat(timespec="microseconds"),
         "pid": os.getpid(),
         "command": sys.argv,
         "robustbench_twicing": __version__,
