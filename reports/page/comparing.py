@@ -77,7 +77,7 @@ def verdicts(compared: Comparison) -> Iterator[str]:
         yield f"No difference to {compared.baseline} is shown under any condition for {names}."
     yield (
         f"Significance: McNemar's exact test on the same images, corrected by Holm over all "
-        f"{len(compared.rows)} comparisons, level 5 %."
+        f"{compared.rows['p_holm'].count()} comparisons, level 5 %."
     )
 
 
@@ -88,9 +88,10 @@ def _verdict(rows: pd.DataFrame) -> str:
         "worse": sure.loc[sure["difference"] < 0, "condition"],
     }
     parts = [f"{word} under {_listed(list(names))}" for word, names in words.items() if len(names)]
-    rest = len(rows) - len(sure)
+    tests = rows["p_holm"].count()
+    rest = tests - len(sure)
     if rest:
-        parts.append(f"otherwise no difference is shown ({rest} of {len(rows)} conditions)")
+        parts.append(f"otherwise no difference is shown ({rest} of {tests} conditions)")
     return "; ".join(parts)
 
 

@@ -95,7 +95,8 @@ def _flagged(table: pd.DataFrame) -> Iterator[str]:
 def _precision(table: pd.DataFrame) -> Iterator[str]:
     scored = table[table["status"] == "ok"]
     if len(scored):
-        widest = ((scored["top1_ci_high"] - scored["top1_ci_low"]) / 2).astype(float).max()
+        sides = scored["top1_ci_high"] - scored["top1"], scored["top1"] - scored["top1_ci_low"]
+        widest = max(side.astype(float).max() for side in sides)
         yield (
             f"With {_span(scored['n_images'])} images, a 95 % interval reaches up to "
             f"{widest:.1f} points to either side; only differences on the same images, as in the "

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.records.identity import (
     Difference,
     first_difference,
@@ -42,6 +43,14 @@ class Matched(NamedTuple):
 
 class Unlike(Exception):
     """Why two entries cannot be compared, in words; `args[0]`."""
+
+
+def is_tested(condition: Condition) -> bool:
+    """Whether a difference under it is a test of its own.
+
+    An attack with a budget of 0 shows the clean images once more, and random noise is a control.
+    """
+    return not (condition.about.control or (condition.is_attacked and condition.eps == 0))
 
 
 def match(runs: Runs, first: int, second: int, *, intersect: bool = False) -> Matched:

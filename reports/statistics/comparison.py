@@ -14,7 +14,7 @@ from robustbench_twicing.errors import UserError
 
 from ..merging.runs import Entry, Runs
 from ..text.csv_text import save_csv
-from .comparable import Matched, Unlike, match
+from .comparable import Matched, Unlike, is_tested, match
 from .paired import SIGNIFICANT, count_pair, difference_interval, holm, mcnemar
 
 ROWS = (
@@ -40,7 +40,8 @@ class Comparison(NamedTuple):
         baseline: its label.
         rows: columns `ROWS`; accuracies in percent, difference (label minus baseline) and its 95 %
             bootstrap interval in percentage points, exact p values of McNemar, corrected by Holm
-            over all rows. ``images`` is `ALL_IMAGES`, or says of how many these are the common
+            over all rows but those of a budget of 0 or a control, whose ``p_holm`` is NaN (see
+            `is_tested`). ``images`` is `ALL_IMAGES`, or says of how many these are the common
             ones. ``flags`` and ``baseline_flags`` are those of both results.
         changed: columns `CHANGED`; ``change`` is ``won`` where only the label is right, ``lost``
             where only the baseline is.
@@ -143,12 +144,13 @@ class _Comparing:
         self.notes += _absent(label, places, self.baseline, base)
 
     def finish(self) -> Comparison:
-        """Correct the p values over all rows."""
+        """Correct the p values over all rows that are tests of their own."""
         if not self.rows:
             why = "; ".join(self.notes)
             raise UserError(f"nothing can be compared with {self.baseline}: {why}")
         rows = pd.DataFrame(self.rows)
-        rows["p_holm"] = holm(list(rows["p"]))
+        tested = rows["tested"].to_numpy(dtype=bool)
+        rows.loc[tested, "p_holm"] = holm(list(rows.loc[tested, "p"]))
         rows["significant"] = rows["p_holm"] < SIGNIFICANT
         changed = pd.concat(self.changed, ignore_index=True)
         notes = tuple(dict.fromkeys([*self.notes, *self.runs.notes]))
@@ -187,6 +189,8 @@ class _Comparing:
                 "n_only_baseline": pair.only_first,
                 "n_only_label": pair.only_second,
                 "p": mcnemar(pair),
+                "p_holm": np.nan,
+                "tested": is_tested(entry.condition),
                 "seed": entry.manifest.seed,
                 "baseline_flags": self.flags[first],
                 "flags": self.flags[second],

@@ -24,6 +24,10 @@ SHOWN = {
     "verdict": Column("verdict", digits=None),
 }
 """Columns of the comparison, and what they are called here."""
+NO_TEST = (
+    "no test: a budget of 0 shows the clean images once more, and random noise is a control; they "
+    "are none of the comparisons that are corrected for."
+)
 TITLE = "{0}: accuracy on the same images, percent"
 
 
@@ -53,8 +57,9 @@ def comparison_notes(comparison: Comparison) -> tuple[str, ...]:
     return (
         "diff.: model minus base, percentage points; from, to: its 95 % bootstrap interval over "
         f"images ({DRAWS:,} seeded samples). only: images that only one of the two has right.",
-        f"p: McNemar's exact test; Holm: corrected over all {len(rows)} comparisons. better, "
-        "worse: Holm below 0.05; not shown: these images show no difference.",
+        f"p: McNemar's exact test; Holm: corrected over all {rows['p_holm'].count()} comparisons. "
+        "better, worse: Holm below 0.05; not shown: these images show no difference.",
+        *([NO_TEST] if rows["p_holm"].isna().any() else ()),
         *(
             f"{row['label']} {row['condition']} is compared on {row['images']} images"
             for _, row in partly.iterrows()
@@ -83,7 +88,8 @@ def _flags(rows: pd.DataFrame) -> Iterator[str]:
 def _in_words(rows: pd.DataFrame) -> pd.DataFrame:
     """With verdicts."""
     verdict = rows["difference"].gt(0).map({True: "better", False: "worse"})
-    return rows.assign(verdict=verdict.where(rows["significant"], "not shown"))
+    verdict = verdict.where(rows["significant"], "not shown")
+    return rows.assign(verdict=verdict.where(rows["p_holm"].notna(), "no test"))
 
 
 def _table(rows: pd.DataFrame, keys: Sequence[str], title: str, notes: tuple[str, ...]) -> Table:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ..merging.runs import Runs
-from ..statistics.comparable import METRICS, Unlike, match
+from ..statistics.comparable import METRICS, Unlike, is_tested, match
 from ..statistics.paired import SIGNIFICANT, count_pair, holm, mcnemar
 from .table import Mark, Table
 
@@ -126,12 +126,12 @@ def _by_test(
 def _p_value(
     table: Table, runs: Runs, contest: Contest, one: int, other: int
 ) -> float | str | None:
-    """P value; or why two entries are not tested; None without records per image."""
+    """P value; or why two entries are not tested; None without records, or where nothing is."""
     metric = table.columns[contest.column].metric
     if metric not in METRICS:
         return None
     entries = [int(table.entries[row, contest.column]) for row in (one, other)]
-    if min(entries) < 0:
+    if min(entries) < 0 or not is_tested(runs.entries[entries[0]].condition):
         return None
     try:
         return mcnemar(count_pair(*match(runs, *entries).rights(metric)))

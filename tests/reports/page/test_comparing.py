@@ -40,6 +40,13 @@ def test_verdicts_are_of_significant_differences(tmp_path: Path) -> None:
     assert "over all 6 comparisons" in found.verdicts[3]
 
 
+def test_verdicts_count_the_tests_alone(tmp_path: Path) -> None:
+    also = {"pgd@0/255": [RIGHT] * MANY, "noise@4/255": [RIGHT] * MANY}
+    found = section(tmp_path, {"A": {**SAME, **also}, "B": {**BETTER, **also}})
+    assert found.verdicts[0].endswith("otherwise no difference is shown (1 of 2 conditions).")
+    assert "over all 2 comparisons" in found.verdicts[1]
+
+
 def test_few_images_show_nothing(tmp_path: Path) -> None:
     """Five images on which one is right and the other wrong: p is 1/16."""
     few: Outcomes = {"clean": [RIGHT] * 5}

@@ -22,6 +22,14 @@ def with_intervals(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(top1_ci_low=low, top1_ci_high=high)
 
 
+def test_precision_is_the_larger_side_of_an_interval_that_is_not_even() -> None:
+    """All 200 right: nothing above 100, and 1.88 points below."""
+    rows = with_intervals(sweep("A", "fgsm", {"0": 200}))
+    (sentence,) = [line for line in distrust_first(rows, [], attacks_of(rows)) if "95 %" in line]
+    assert f"up to {100 * (1 - wilson(200, 200).low):.1f} points to either side" in sentence
+    assert "up to 1.9 points" in sentence
+
+
 def test_what_was_run_names_models_images_attacks_and_budgets() -> None:
     rows = joined(sweep("A", "fgsm", RIGHT), sweep("A", "pgd", {"1": 5}), sweep("B", "fgsm", RIGHT))
     (said,) = what_was_run(rows, attacks_of(rows))
@@ -122,7 +130,7 @@ def test_the_width_of_intervals_is_said() -> None:
     (said,) = (each for each in doubts(sweep("A", "pgd", RIGHT)) if "interval" in each)
     low, high = wilson(120, IMAGES)
     assert f"With {IMAGES} images" in said
-    assert f"up to {100 * (high - low) / 2:.1f} points" in said
+    assert f"up to {100 * max(high - 120 / IMAGES, 120 / IMAGES - low):.1f} points" in said
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,28 @@ def test_all_comparisons_are_one_family(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_budget_of_0_and_the_control_are_no_tests_of_their_own(tmp_path: Path) -> None:
+    """Were the three right images that only b has tested thrice, Holm's factor would be 4, not 2."""
+    names = ("clean", "pgd@0/255", "noise@4/255", "pgd@1/255")
+    made: dict[str, Outcomes] = {
+        label: {name: outcomes["pgd@1/255"] for name in names}
+        for label, outcomes in (("a", BASE), ("b", OTHER))
+    }
+    found = against([write_run(tmp_path / "run", made)])
+    rows = found.rows.set_index("condition")
+    tested = rows.loc[["clean", "pgd@1/255"]]
+    assert tested["p_holm"].tolist() == holm(tested["p"].tolist())
+    untested = rows.loc[["pgd@0/255", "noise@4/255"]]
+    assert untested["p_holm"].isna().all()
+    assert not untested["significant"].any()
+    assert untested["p"].tolist() == tested["p"].tolist()
+    (sheet,) = comparison_tables(found)
+    assert [sheet.cell(row, 9) for row in range(4)] == ["not shown", *["no test"] * 2, "not shown"]
+    assert any("corrected over all 2 comparisons" in note for note in sheet.notes)
+    assert any(note.startswith("no test: a budget of 0") for note in sheet.notes)
+
+
+@pytest.mark.slow
 def test_a_clear_difference_is_significant(tmp_path: Path) -> None:
     made: dict[str, Outcomes] = {"a": {"clean": [1] * 12}, "b": {"clean": [0] * 12}}
     found = against([write_run(tmp_path / "run", made)])

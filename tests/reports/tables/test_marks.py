@@ -1,5 +1,6 @@
 """Best and second best, by value and by test."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,27 @@ def test_the_whole_table_is_the_family(tmp_path: Path) -> None:
     assert significant(few, tmp_path / "few")[0] == "--"  # top-1 and top-5
     more: dict[str, Outcomes] = {"a": {"clean": [0] * 33 + [1] * 7}, "b": {"clean": [0] * 40}}
     assert significant(more, tmp_path / "more")[0] == "-b"  # 1/64, twice
+
+
+@pytest.mark.slow
+def test_budgets_of_0_and_the_control_are_not_tested(tmp_path: Path) -> None:
+    names = ("clean", "fgsm@0/255", "noise@4/255", "fgsm@4/255")
+    made: dict[str, Outcomes] = {
+        label: dict.fromkeys(names, right(count)) for label, count in (("a", 10), ("b", 30))
+    }
+    runs = merge([write_run(tmp_path, made)])
+    rows = results(runs)
+    columns = tuple(Column(name, best="highest", metric="top1") for name in names)
+    entries = rows["condition"].groupby(rows["label"]).indices
+    table = replace(
+        sheet([1, 2]),
+        frame=pd.DataFrame([[25.0] * 4, [75.0] * 4], index=sheet([1, 2]).frame.index),
+        columns=columns,
+        entries=np.array([entries["a"], entries["b"]]),
+    )
+    marked = mark(table, "significant", runs)
+    assert set(marked.marks) == {(1, 0), (1, 3)}
+    assert "over all 2 tests" in marked.notes[-1]
 
 
 @pytest.mark.slow
