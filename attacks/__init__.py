@@ -9,7 +9,7 @@ from pkgutil import iter_modules
 from .corruptions import corruption_condition
 from .declaration import ATTACKS, attack
 from .fgsm import fgsm
-from .finding import find_attack
+from .finding import attack_name, find_attack
 from .noise import noise
 from .pgd import pgd
 from .pgd_any import pgd_any
@@ -20,6 +20,7 @@ __all__ = [
     "ATTACKS",
     "AttackSpec",
     "attack",
+    "attack_name",
     "corruption_condition",
     "fgsm",
     "find_attack",

@@ -4,10 +4,27 @@ from collections.abc import Callable
 from functools import partial
 
 from robustbench_twicing.classifiers.user_code import is_user_code
-from robustbench_twicing.registry import Registry
+from robustbench_twicing.conditions.condition import CLEAN
+from robustbench_twicing.registry import Registry, in_any_case
 
 from .declaration import ATTACKS
 from .spec import AttackSpec
+
+
+def attack_name(name: str) -> str:
+    """A name as condition ids have it, in whatever case it is given: ``PGD`` is ``pgd``.
+
+    Args:
+        name: as `find_attack` takes it, or ``clean``; a user's function stays as it is.
+    """
+    from .libraries import FOOLBOX, PRESETS, TORCHATTACKS
+
+    library, colon, kind = name.partition(":")
+    if not colon:
+        return in_any_case(name, (CLEAN, *ATTACKS, *PRESETS))
+    listed = {"torchattacks": TORCHATTACKS, "foolbox": FOOLBOX}
+    library = in_any_case(library, listed)
+    return f"{library}:{in_any_case(kind, listed[library])}" if library in listed else name
 
 
 def find_attack(name: str) -> AttackSpec:
@@ -15,7 +32,7 @@ def find_attack(name: str) -> AttackSpec:
 
     Args:
         name: ``pgd``, ``autoattack``, ``torchattacks:NAME``, ``foolbox:NAME``,
-            ``path/file.py:function`` or ``module:function``.
+            ``path/file.py:function`` or ``module:function``. But for the last two in any case.
 
     Raises:
         UserError: no attack has this name; the message names near ones.
@@ -28,6 +45,7 @@ def find_attack(name: str) -> AttackSpec:
         torchattacks_attack,
     )
 
+    name = attack_name(name)
     library, _, kind = name.partition(":")
     if library == "torchattacks":
         return torchattacks_attack(kind)

@@ -1,11 +1,22 @@
-"""A plain dict that refuses duplicates and explains a failed look-up."""
+"""Names: a plain dict that refuses duplicates and explains a failed look-up; names in any case."""
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Generic, NoReturn, TypeVar
 
 from .errors import UserError
 
 T = TypeVar("T")
+
+
+def in_any_case(name: str, names: Iterable[str]) -> str:
+    """The one of some names that differs in nothing but the case of its letters.
+
+    The name itself where it is among them, where there is none, or where there are several.
+    """
+    names = list(names)
+    alike = [known for known in names if known.lower() == name.lower()]
+    return name if name in names or len(alike) != 1 else alike[0]
 
 
 class Registry(dict[str, T], Generic[T]):

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from attacks import ATTACKS, AttackSpec, corruption_condition, find_attack
+from attacks import ATTACKS, AttackSpec, attack_name, corruption_condition, find_attack
 from attacks.libraries.blocks import BLOCK_NOTE
 
 from ..classifiers.classifier import Classifier
@@ -74,7 +74,7 @@ def _read(name: object, value: object, classifier: Classifier | None) -> Iterato
 
 def _named(name: str) -> Iterator[Condition]:
     """What the command line means by a name."""
-    if name == CLEAN:
+    if attack_name(name) == CLEAN:
         yield clean()
     elif is_corruption(name):
         yield from (corruption_condition(*cell) for cell in cells(*parse_id(name)))

@@ -19,6 +19,7 @@ from reports.tables.table import Table
 
 from ..conditions.budgets import parse_budget
 from ..errors import UserError
+from ..registry import in_any_case
 
 EFFICIENCY = "efficiency"
 """The preset whose numbers are not from run folders."""
@@ -92,6 +93,7 @@ def parse_budgets_of(texts: Sequence[str]) -> dict[str, Fraction]:
     alike = [name for name, budget in budgets.items() if budget == PAPER_BUDGETS["pgd"]]
     for text in texts:
         attack, equals, budget = text.rpartition("=")
+        attack = in_any_case(attack, budgets)
         if equals and attack not in budgets:
             raise UserError(f"--eps {text}: the table has {', '.join(budgets)}, not {attack!r}")
         for name in [attack] if equals else alike:

@@ -8,6 +8,8 @@ from ..errors import UserError
 
 LARGEST_PLAIN_NUMBER = Fraction(1, 5)
 """A budget without "/255" above this is almost surely meant in 255ths (4 for 4/255)."""
+SLIP = re.compile(r"\d55|2\d5|25\d|525|552|25|55|2255|2555")
+"""255 with a digit changed, missing, doubled or exchanged: 4/256 is almost surely 4/255."""
 LARGEST_SWEEP = 1000
 LONGEST_TEXT = 1000
 """Characters of one budget; Python does not print numbers of more than 4300 digits."""
@@ -18,7 +20,8 @@ def parse_budget(text: str) -> Fraction:
     """Read one budget: ``4/255``, ``0.5/255``, ``0``, ``0.0157``.
 
     Raises:
-        UserError: not a number, negative, above 1, or a plain number above 0.2.
+        UserError: not a number, negative, above 1, a plain number above 0.2, or a denominator that
+            is nearly 255.
     """
     if len(text) > LONGEST_TEXT:
         raise UserError(f"budget {text[:20]!r}... has {len(text)} characters; write it like 4/255")
@@ -29,6 +32,12 @@ def parse_budget(text: str) -> Fraction:
         if divisor == 0:
             raise UserError(f"budget {text!r} divides by zero; write it like 4/255")
         value /= divisor
+        if value and divisor != 255 and SLIP.fullmatch(denominator.strip()):
+            count = numerator.strip()
+            raise UserError(
+                f"budget {text!r} is {float(value * 255):.4g}/255; write {count}/255, or "
+                f"{2 * Decimal(count)}/{2 * divisor} if you mean it"
+            )
     elif value > LARGEST_PLAIN_NUMBER:
         meant = f"{text.strip()}/255"
         if value > 1:
@@ -62,7 +71,10 @@ def parse_budgets(text: str) -> tuple[Fraction, ...]:
 
 
 def format_budget(budget: Fraction) -> str:
-    """Write a budget as papers do: ``4/255``, ``0.5/255``; exact, so it can be read back."""
+    """Write a budget as papers do: ``4/255``, ``0.5/255``; exact, so it can be read back.
+
+    But for 4/225 and its like, which `parse_budget` reads as 8/450.
+    """
     count = budget * 255
     if _terminates(count.denominator):
         decimal = Decimal(count.numerator) / Decimal(count.denominator)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ..errors import UserError
-from ..registry import Registry
+from ..registry import Registry, in_any_case
 
 PREFIX, OTHERS_PREFIX = "imagenet-c", "corruption"
 """How conditions' ids begin: those of ImageNet-C's 19 corruptions, and those of all others."""
@@ -69,7 +69,8 @@ def parse_corruptions(text: str) -> tuple[str, ...]:
     known: Registry[tuple[str, ...]] = Registry("corruption")
     known.update(GROUPS)
     known.update({name: (name,) for name in (*GROUPS["all"], *DECLARED)})
-    names = [name for part in text.split(",") for name in known[part.strip()]]
+    parts = [in_any_case(part.strip(), known) for part in text.split(",")]
+    names = [name for part in parts for name in known[part]]
     return tuple(dict.fromkeys(names))
 
 
@@ -89,8 +90,8 @@ def parse_severities(text: str) -> tuple[int, ...]:
 
 
 def is_corruption(name: str) -> bool:
-    """Whether a name asks for corruptions: ``imagenet-c``, ``corruption/rain``, ..."""
-    return name.partition("/")[0] in (PREFIX, OTHERS_PREFIX)
+    """Whether a name asks for corruptions, in any case: ``imagenet-c``, ``corruption/rain``, ..."""
+    return name.partition("/")[0].lower() in (PREFIX, OTHERS_PREFIX)
 
 
 def parse_id(name: str) -> tuple[tuple[str, ...], tuple[int, ...]]:

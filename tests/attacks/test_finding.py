@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from attacks import ATTACKS, find_attack
+from attacks import ATTACKS, attack_name, find_attack
 from robustbench_twicing.errors import UserError
 
 
@@ -19,6 +19,26 @@ def test_own_attacks_are_those_of_the_table() -> None:
 )
 def test_presets_and_libraries_have_the_name_that_was_asked_for(name: str) -> None:
     assert find_attack(name).name == name
+
+
+@pytest.mark.parametrize(
+    ("typed", "name"),
+    [
+        ("PGD", "pgd"),
+        ("Pgd-Any", "pgd-any"),
+        ("AutoAttack", "autoattack"),
+        ("TorchAttacks:mifgsm", "torchattacks:MIFGSM"),
+        ("Foolbox:linfdeepfoolattack", "foolbox:LinfDeepFoolAttack"),
+    ],
+)
+def test_names_match_in_any_case(typed: str, name: str) -> None:
+    assert find_attack(typed).name == name
+
+
+def test_clean_is_known_in_any_case_and_a_users_function_in_its_own() -> None:
+    assert attack_name("Clean") == "clean"
+    assert attack_name("Own.py:PGD") == "Own.py:PGD"
+    assert attack_name("PDG") == "PDG"
 
 
 def test_one_name_in_two_libraries_is_two_attacks() -> None:
@@ -36,7 +56,6 @@ def test_a_file_is_a_users_own(tmp_path: Path) -> None:
     ("name", "words"),
     [
         ("pdg", "pgd"),
-        ("PGD", "pgd"),
         ("auto-attack", "autoattack"),
         ("torchattacks", "torchattacks"),
         ("torchattacks:", "torchattacks"),

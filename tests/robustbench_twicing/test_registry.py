@@ -3,7 +3,7 @@
 import pytest
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.registry import Registry
+from robustbench_twicing.registry import Registry, in_any_case
 
 
 def test_an_unknown_name_is_answered_with_near_and_known_ones() -> None:
@@ -26,3 +26,18 @@ def test_a_name_is_registered_once() -> None:
     with pytest.raises(ValueError, match="model 'a' is registered twice"):
         models["a"] = 2
     assert models["a"] == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "known", "name"),
+    [
+        ("PGD", ("pgd", "fgsm"), "pgd"),
+        ("PGD", ("pgd", "PGD"), "PGD"),
+        ("Pgd", ("pgd", "PGD"), "Pgd"),
+        ("pdg", ("pgd",), "pdg"),
+    ],
+)
+def test_a_name_is_found_in_any_case_unless_two_are_alike(
+    typed: str, known: tuple[str, ...], name: str
+) -> None:
+    assert in_any_case(typed, known) == name

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from attacks import find_attack
+from attacks import attack_name, find_attack
 
 from ...conditions.budgets import parse_budgets
 from ...conditions.condition import CLEAN, Condition, clean
@@ -69,8 +69,19 @@ def read_conditions(options: EvalOptions) -> ConditionRequest:
         UserError: an unknown suite, budget or corruption, or options of corruptions without any.
     """
     name = options.suite or (DEFAULT if options.corruptions is None else CORRUPTIONS)
-    suite = load_suite(name)
+    suite = _in_known_names(load_suite(name))
     return ConditionRequest(options, name, suite, _items(suite, options))
+
+
+def _in_known_names(suite: Suite) -> Suite:
+    """With every attack under the name that condition ids have, whatever its case in the file."""
+    items = [
+        item
+        if item.attack is None
+        else item.model_copy(update={"attack": attack_name(item.attack)})
+        for item in suite.conditions
+    ]
+    return suite.model_copy(update={"conditions": tuple(items)})
 
 
 def make_conditions(request: ConditionRequest, dataset: str | None = None) -> list[Condition]:
@@ -116,7 +127,7 @@ def _items(suite: Suite, options: EvalOptions) -> list[SuiteItem]:
     if options.attacks is None:
         items = list(suite.conditions)
     else:
-        names = [name.strip() for name in options.attacks.split(",")]
+        names = [attack_name(name.strip()) for name in options.attacks.split(",")]
         of_suite = dict.fromkeys(item.protocol for item in suite.conditions)
         protocols = list(of_suite) if options.protocol is None else [None]
         items = [

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attacks import ATTACKS, AttackSpec, find_attack
+from attacks import ATTACKS, AttackSpec, attack_name, find_attack
 
 from ...conditions.suites import SuiteItem
 from ...errors import UserError
@@ -35,6 +35,7 @@ def parse_overrides(options: EvalOptions) -> dict[str, dict[str, Any]]:
         attack, dot, name = left.rpartition(".")
         if not (equals and dot):
             raise UserError(f"--set {text!r} is not ATTACK.CONSTANT=VALUE, like pgd.steps=40")
+        attack = attack_name(attack)
         overrides.setdefault(attack, {})[name] = parse_constant(find_attack(attack), name, value)
     return overrides
 

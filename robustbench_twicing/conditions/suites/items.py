@@ -97,7 +97,7 @@ class SuiteItem(BaseModel):
             raise ValueError("corruptions take severity and nothing else: they have no budget")
         if self.attack is not None and "severity" in self.model_fields_set:
             raise ValueError("severity belongs to corruption, not to an attack")
-        if self.attack == CLEAN and (self.eps or self.settings):
+        if (self.attack or "").lower() == CLEAN and (self.eps or self.settings):
             raise ValueError("clean takes no budgets and no constants")
         return self
 

@@ -86,10 +86,10 @@ def test_all_comparisons_are_one_family(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_budget_of_0_and_the_control_are_no_tests_of_their_own(tmp_path: Path) -> None:
-    """Were the three right images that only b has tested thrice, Holm's factor would be 4, not 2."""
+    """Were all four tests, Holm's largest factor would be 4, not 2."""
     names = ("clean", "pgd@0/255", "noise@4/255", "pgd@1/255")
     made: dict[str, Outcomes] = {
-        label: {name: outcomes["pgd@1/255"] for name in names}
+        label: dict.fromkeys(names, outcomes["pgd@1/255"])
         for label, outcomes in (("a", BASE), ("b", OTHER))
     }
     found = against([write_run(tmp_path / "run", made)])

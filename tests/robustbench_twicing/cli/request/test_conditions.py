@@ -1,6 +1,7 @@
 """From options to conditions."""
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,6 +48,21 @@ def test_attacks_take_the_suites_budgets_or_those_given() -> None:
     assert keys(attacks="noise", eps="8/255,2/255") == ["pixel:noise@8/255", "pixel:noise@2/255"]
     assert keys(eps="8/255") == ["pixel:clean", "pixel:fgsm@8/255", "pixel:pgd@8/255"]
     assert keys(attacks="clean", eps="8/255") == ["pixel:clean"]
+
+
+def test_names_of_attacks_match_in_any_case() -> None:
+    typed = make(attacks="Clean,PGD,ImageNet-C/Fog/3", eps="1/255", set=["Pgd.steps=3"])
+    assert [condition.id for condition in typed] == ["clean", "pgd@1/255", "imagenet-c/fog/3"]
+    assert typed[1] == make(attacks="pgd", eps="1/255", set=["pgd.steps=3"])[0]
+    with pytest.raises(UserError, match="condition pgd@1/255 is asked for twice"):
+        make(attacks="pgd,PGD", eps="1/255")
+
+
+def test_a_suite_file_may_write_attacks_in_any_case(tmp_path: Path) -> None:
+    suite = tmp_path / "own.yaml"
+    suite.write_text("conditions: [{attack: CLEAN}, {attack: FGSM, eps: [1/255]}]")
+    assert keys(suite=str(suite)) == ["pixel:clean", "pixel:fgsm@1/255"]
+    assert keys(suite=str(suite), attacks="fgsm") == ["pixel:fgsm@1/255"]
 
 
 def test_the_protocol_may_be_another_than_the_suites() -> None:
