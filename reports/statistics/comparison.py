@@ -40,9 +40,9 @@ class Comparison(NamedTuple):
         baseline: its label.
         rows: columns `ROWS`; accuracies in percent, difference (label minus baseline) and its 95 %
             bootstrap interval in percentage points, exact p values of McNemar, corrected by Holm
-            over all rows but those of a budget of 0 or a control, whose ``p_holm`` is NaN (see
-            `is_tested`). ``images`` is `ALL_IMAGES`, or says of how many these are the common
-            ones. ``flags`` and ``baseline_flags`` are those of both results.
+            over all rows that are tests (`is_tested`), NaN for others. ``images`` is `ALL_IMAGES`,
+            or says of how many these are the common ones. ``flags`` and ``baseline_flags`` are
+            those of both results.
         changed: columns `CHANGED`; ``change`` is ``won`` where only the label is right, ``lost``
             where only the baseline is.
         notes: what was not compared, and why; and what must be known of the runs.
@@ -149,7 +149,7 @@ class _Comparing:
             why = "; ".join(self.notes)
             raise UserError(f"nothing can be compared with {self.baseline}: {why}")
         rows = pd.DataFrame(self.rows)
-        tested = rows["tested"].to_numpy(dtype=bool)
+        tested = rows["p_holm"].notna()
         rows.loc[tested, "p_holm"] = holm(list(rows.loc[tested, "p"]))
         rows["significant"] = rows["p_holm"] < SIGNIFICANT
         changed = pd.concat(self.changed, ignore_index=True)
@@ -171,11 +171,7 @@ class _Comparing:
         pair = count_pair(*matched.rights())
         entry = self.runs.entries[second]
         low, high = difference_interval(pair, seed=self.seed)
-        about = {
-            **dict(zip(ROWS[:3], place, strict=True)),
-            "baseline": self.baseline,
-            "label": label,
-        }
+        about = dict(zip(ROWS[:5], (*place, self.baseline, label), strict=True))
         self.rows.append(
             {
                 **about,
@@ -189,8 +185,7 @@ class _Comparing:
                 "n_only_baseline": pair.only_first,
                 "n_only_label": pair.only_second,
                 "p": mcnemar(pair),
-                "p_holm": np.nan,
-                "tested": is_tested(entry.condition),
+                "p_holm": mcnemar(pair) if is_tested(entry.condition) else np.nan,
                 "seed": entry.manifest.seed,
                 "baseline_flags": self.flags[first],
                 "flags": self.flags[second],

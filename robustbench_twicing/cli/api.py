@@ -62,6 +62,7 @@ def evaluate(
     *,
     out: str | Path | None = None,
     limit: int | None = None,
+    limit_seed: int = 0,
     mean: RGB | None = None,
     std: RGB | None = None,
     num_classes: int | None = None,
@@ -90,6 +91,7 @@ def evaluate(
             function of this package draws the random numbers of the command line.
         out: run folder; one that exists is continued. None: a temporary one.
         limit: evaluate this many images, spread over the classes.
+        limit_seed: of the choice of these images.
         mean: of the normalisation that a plain module expects, per channel.
         std: likewise.
         num_classes: length of the label space, where the data do not say it.
@@ -118,7 +120,7 @@ def evaluate(
         device=device,
         workers=workers,
     )
-    dataset = open_data(data, limit=limit, seed=seed, num_classes=num_classes)
+    dataset = open_data(data, limit=limit, seed=limit_seed, num_classes=num_classes)
     if cache is not None:
         dataset = cache_crops(dataset, Path(cache))
     temporary = tempfile.TemporaryDirectory() if out is None else None

@@ -66,6 +66,7 @@ class Dataset:
             simply logit ``i``.
         clean_id: id of the condition that leaves the images as they are: ``clean``, or the data
             set's name where its images are a test of their own (``imagenet-a``).
+        limit_seed: of the choice of these images; None where they are all of a larger set.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Dataset:
     source: str = "files"
     space: LabelSpace | None = None
     clean_id: str = "clean"
+    limit_seed: int | None = None
 
     def __post_init__(self) -> None:
         if not len(self.ids) == len(set(self.ids)) == len(self.labels):

@@ -78,9 +78,11 @@ def open_dataset(
         seed: of that choice.
 
     Raises:
-        UserError: nothing there, no images, labels that cannot be trusted, or not the set that the
-            name says.
+        UserError: nothing there, no images, labels that cannot be trusted, not the set that the
+            name says, or a seed without a limit.
     """
+    if limit is None and seed:
+        raise UserError(f"--limit-seed {seed} chooses the images of --limit; give --limit, too")
     known, path = split_name(os.fspath(spec))
     if known is not None:
         if labels is not None or classes is not None:
@@ -194,6 +196,7 @@ def limit_dataset(dataset: Dataset, size: int, *, seed: int = 0) -> Dataset:
     classes = len({dataset.labels[index] for index in chosen})
     note = (
         f"{size} of {len(dataset)} images were used, spread over {classes} "
-        f"of {len(by_class)} classes (seed {seed})"
+        f"of {len(by_class)} classes (limit seed {seed})"
     )
-    return dataset.select(chosen, flag=f"limit-{size}-of-{len(dataset)}", note=note)
+    limited = dataset.select(chosen, flag=f"limit-{size}-of-{len(dataset)}", note=note)
+    return replace(limited, limit_seed=seed)

@@ -58,5 +58,6 @@ def dataset_record(task: Task) -> DatasetRecord:
         notes=data.notes,
         flags=data.flags,
         skipped=data.skipped,
+        limit_seed=data.limit_seed,
         typical_side=typical_side(data) if corrupted else None,
     )

@@ -1,5 +1,6 @@
 """Run folders from before conditions and models said what reports need to know of them."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,7 +26,11 @@ def completed(values: dict[str, Any]) -> dict[str, Any]:
     try:
         keys = [f"{condition['protocol']}:{condition['id']}" for condition in values["conditions"]]
         evaluations = [
-            {"conditions": dict.fromkeys(keys, int(one["dataset"]["n_images"])), **one}
+            {
+                "conditions": dict.fromkeys(keys, int(one["dataset"]["n_images"])),
+                **one,
+                "dataset": _with_limit_seed(one["dataset"]),
+            }
             for one in values["evaluations"]  # of one data set, before a run had several
         ]
         conditions = [
@@ -35,6 +40,13 @@ def completed(values: dict[str, Any]) -> dict[str, Any]:
     except (TypeError, KeyError, ValueError):
         return values  # no manifest; the caller says so
     return {"left_out": [], **values, "evaluations": evaluations, "conditions": conditions}
+
+
+def _with_limit_seed(dataset: dict[str, Any]) -> dict[str, Any]:
+    """A data set's record; the seed of a subset stood in a note alone."""
+    notes = "\n".join(map(str, dataset.get("notes", ())))
+    match = re.search(r"^\d+ of \d+ images were used, .* \(seed (-?\d+)\)$", notes, re.MULTILINE)
+    return {"limit_seed": int(match[1]), **dataset} if match else dataset
 
 
 def about_of(attack: str, condition: str) -> dict[str, Any]:

@@ -75,6 +75,7 @@ def run_identity(manifest: Manifest) -> dict[str, Any]:
     for evaluation in manifest.evaluations:
         label, name = evaluation.label, evaluation.dataset.name
         values[f"conditions on {name}"] = list(evaluation.conditions)
+        values[f"limit seed of {name}"] = evaluation.dataset.limit_seed
         values[f"images of {name}"] = images_identity(evaluation.dataset)
         values[f"model {label}"] = model_identity(evaluation.record)
         values[f"preprocessing of {label}"] = preprocessing_identity(evaluation.preprocessing)
@@ -92,6 +93,7 @@ OPTIONS: Mapping[str, str] = {
     "models": "--model and --label",
     "data sets": "--data",
     "conditions on": "--suite, --attacks and --eps",
+    "limit seed of": "--limit and --limit-seed",
     "images of": "--data, --labels and --limit",
     "model": "--model and --checkpoint",
     "preprocessing of": "--crop, --resize, --interpolation, --mean and --std",

@@ -60,6 +60,7 @@ class DatasetRecord:
         fingerprint: hash over names, labels and sizes or pixels of all images.
         skipped: files that were left out, and why.
         space: labels that are not simply the model's logits.
+        limit_seed: of the choice of a subset; None where there was none.
         typical_side: median of the shorter side, in pixels; known where images are corrupted.
     """
 
@@ -73,6 +74,7 @@ class DatasetRecord:
     notes: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    limit_seed: int | None = None
     typical_side: Count | None = None
 
 
@@ -136,8 +138,9 @@ class Manifest:
             warnings=False,  # lists where tuples are meant
         )
         for evaluation in values["evaluations"]:
-            if evaluation["dataset"]["typical_side"] is None:
-                del evaluation["dataset"]["typical_side"]  # nothing is corrupted
+            for name in ("limit_seed", "typical_side"):
+                if evaluation["dataset"][name] is None:
+                    del evaluation["dataset"][name]  # nothing is chosen, or corrupted
         return values
 
     @classmethod

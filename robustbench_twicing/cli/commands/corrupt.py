@@ -27,6 +27,7 @@ def run(
     labels: Annotated[str | None, typer.Option(help="Labels of a flat folder.")] = None,
     classes: Annotated[str | None, typer.Option(help="Own class names, one a line.")] = None,
     limit: Annotated[int | None, typer.Option(help="Seeded subset of N images.")] = None,
+    limit_seed: Annotated[int, typer.Option(help="Of the choice of --limit's images.")] = 0,
     seed: Annotated[int, typer.Option(help="Of every random draw.")] = 0,
     imagenet_c_size: Annotated[
         int | None,
@@ -60,7 +61,7 @@ def run(
         frost_dir,
     )
     recipe.check_files()  # before the work starts, not after half of it
-    images = open_dataset(data, labels=labels, classes=classes, limit=limit, seed=seed)
+    images = open_dataset(data, labels=labels, classes=classes, limit=limit, seed=limit_seed)
     console = Console(stderr=True)
     counts = write_folder(images, out, recipe, workers=workers)
     hidden = not console.is_terminal
@@ -71,6 +72,7 @@ def run(
         + ([] if labels is None else ["--labels", labels])
         + ([] if classes is None else ["--classes", classes])
         + ([] if limit is None else ["--limit", str(limit)])
+        + ([] if limit_seed == 0 else ["--limit-seed", str(limit_seed)])
         + ([] if seed == 0 else ["--seed", str(seed)])
     )
     files = len(images) * len(recipe.sources())

@@ -32,7 +32,9 @@ def data(
         Path | None, typer.Option(help="Own classes: one folder name a line, or JSON.")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Keep this many, spread over classes.")] = None,
-    seed: Annotated[int, typer.Option(help="Of --limit's choice.")] = 0,
+    limit_seed: Annotated[
+        int, typer.Option("--limit-seed", "--seed", help="Of --limit's choice.")
+    ] = 0,
     full: Annotated[bool, typer.Option("--full", help="Decode every image.")] = False,
 ) -> None:
     """Show how a data set is understood: labels, sizes, what is left out, what looks wrong."""
@@ -41,7 +43,7 @@ def data(
     from ...errors import UserError
     from ..terminal import Console
 
-    dataset = open_dataset(source, labels=labels, classes=classes, limit=limit, seed=seed)
+    dataset = open_dataset(source, labels=labels, classes=classes, limit=limit, seed=limit_seed)
     survey = _survey(dataset, full)
     if len(survey.bad) == len(dataset):
         raise UserError(f"{source}: none of {len(dataset)} images can be read; {survey.bad[0]}")

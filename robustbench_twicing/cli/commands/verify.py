@@ -23,7 +23,8 @@ IMAGES = 4
 DEFAULT_DATA = "samples:imagenet"
 OPTIONS = (
     *("model", "checkpoint", "weights", "label", "num_classes", "arch_override"),
-    *("data", "labels", "classes", "limit", "eps", "attention", "kernels", "memory_format"),
+    *("data", "labels", "classes", "limit", "limit_seed", "eps"),
+    *("attention", "kernels", "memory_format"),
     *("resize", "crop", "interpolation", "mean", "std", "normalize"),
     *("device", "threads", "seed"),
 )

@@ -74,6 +74,9 @@ class EvalOptions:
         int | None,
         _opt("--limit", help="Seeded subset of N images, spread over the classes.", panel=WHAT),
     ] = None
+    limit_seed: Annotated[
+        int, _opt("--limit-seed", help="Of the choice of --limit's images.", panel=WHAT)
+    ] = 0
     arch_override: Annotated[
         bool,
         _opt(

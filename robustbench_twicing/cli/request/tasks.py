@@ -88,5 +88,5 @@ def _open(
     options: EvalOptions, spec: str, *, labels: str | None = None, classes: str | None = None
 ) -> Dataset:
     return open_dataset(
-        spec, labels=labels, classes=classes, limit=options.limit, seed=options.seed
+        spec, labels=labels, classes=classes, limit=options.limit, seed=options.limit_seed
     )

@@ -53,7 +53,9 @@ def test_classes_take_turns(size: int, counts: list[int]) -> None:
     limited = limit_dataset(dataset_of(UNEVEN), size)
     assert sorted(Counter(limited.labels).values(), reverse=True) == counts
     assert limited.flags == (f"limit-{size}-of-64",)
-    assert limited.notes == (f"{size} of 64 images were used, spread over 4 of 4 classes (seed 0)",)
+    assert limited.notes == (
+        f"{size} of 64 images were used, spread over 4 of 4 classes (limit seed 0)",
+    )
 
 
 @pytest.mark.slow
@@ -112,6 +114,19 @@ def test_no_limit_no_flag(size: int) -> None:
 def test_less_than_one(size: int) -> None:
     with pytest.raises(UserError, match=f"--limit {size} leaves no image"):
         limit_dataset(dataset_of(UNEVEN), size)
+
+
+def test_a_seed_without_a_limit_chooses_nothing(tree: Tree) -> None:
+    root = tree(["n01440764/0.png"])
+    with pytest.raises(UserError, match="--limit-seed 3 chooses the images of --limit; give"):
+        open_dataset(root, seed=3)
+
+
+def test_the_seed_stays_with_the_images_it_chose() -> None:
+    dataset = dataset_of(UNEVEN)
+    assert dataset.limit_seed is None
+    assert limit_dataset(dataset, 6, seed=3).limit_seed == 3
+    assert limit_dataset(dataset, len(dataset), seed=3).limit_seed is None
 
 
 def test_the_order_in_which_files_were_made_does_not_matter(tree: Tree) -> None:

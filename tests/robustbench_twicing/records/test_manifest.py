@@ -86,6 +86,7 @@ OTHER: list[tuple[dict[str, Any], str]] = [
     ({"preprocessing__std": (0.5, 0.5, 0.5)}, "--std"),
     ({"dataset__fingerprint": "x"}, "--data"),
     ({"dataset__source": "generated"}, "--data"),
+    ({"dataset__limit_seed": 3}, "--limit-seed"),
     ({"condition__settings": {"steps": 3}}, "--set"),
     ({"condition__threat": ThreatModel(clip=False)}, "--protocol"),
     ({"attack_precision": "bf16"}, "--attack-precision"),
@@ -119,3 +120,14 @@ def test_only_this_version_is_read() -> None:
 
 def test_states_are_written_as_words() -> None:
     assert [str(each) for each in Status] == ["ok", "error", "skipped", "missing"]
+
+
+def test_a_subset_of_before_has_its_seed_in_a_note() -> None:
+    """Until it had a seed of its own, it was drawn with that of the run."""
+    note = "12 of 100 images were used, spread over 10 of 10 classes (seed -7)"
+    before = manifest(dataset__notes=("other words", note)).to_json()
+    assert "limit_seed" not in before["evaluations"][0]["dataset"]
+    (evaluation,) = Manifest.from_json(before, "run.json").evaluations
+    assert evaluation.dataset.limit_seed == -7
+    now = manifest(dataset__limit_seed=3).to_json()
+    assert Manifest.from_json(now, "run.json").evaluations[0].dataset.limit_seed == 3

@@ -80,9 +80,10 @@ def test_fits_eighty_columns(app: typer.Typer, folder: Path) -> None:
 
 
 def test_limit_and_seed(app: typer.Typer, folder: Path) -> None:
-    output = run(app, folder, "--limit", "2", "--seed", "3")
+    output = run(app, folder, "--limit", "2", "--limit-seed", "3")
     assert "flag         limit-2-of-5" in output
-    assert "(seed 3)" in output
+    assert "(limit seed 3)" in output
+    assert output == run(app, folder, "--limit", "2", "--seed", "3")  # its name before
     assert open_dataset(folder, limit=2, seed=3).fingerprint in output
 
 

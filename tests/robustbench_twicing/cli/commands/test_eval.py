@@ -1,8 +1,10 @@
 """eval from the command line to results.csv and the exit status."""
 
+import shutil
 from importlib.resources import files
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from robustbench_twicing.cli.app import main
@@ -64,6 +66,38 @@ def test_the_label_and_the_seed_are_written(site: Site) -> None:
     (row,) = site.results().values()
     assert (row["label"], row["seed"]) == ("mine", "7")
     assert row["model"].endswith("network.py:build")
+
+
+@pytest.mark.slow
+def test_attack_seeds_vary_on_the_same_images(site: Site) -> None:
+    def images(*options: str) -> list[str]:
+        out = site.root / "-".join(options).strip("-")
+        command = [*options, "--attacks", "clean", "--limit", "5", "--out", str(out)]
+        assert site.eval(*command) == 0
+        parts = out.glob("parts/*/*/*.parquet")
+        return sorted(image for part in parts for image in pd.read_parquet(part)["image"])
+
+    assert images("--seed", "1") == images("--seed", "2") == images("--limit-seed", "0")
+    assert images("--limit-seed", "1") != images("--limit-seed", "0")
+
+
+@pytest.mark.slow
+def test_a_subset_of_before_is_continued_with_its_seed(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What --seed 5 --limit 5 began when one seed was for both."""
+    options = ["--attacks", "clean", "--limit", "5", "--seed", "5"]
+    assert site.eval(*options, "--limit-seed", "5") == 0
+    settings = site.root / "run" / "run.json"
+    text = settings.read_text().replace("(limit seed 5)", "(seed 5)")
+    settings.write_text(text.replace('"limit_seed": 5', '"typical_side": null'))
+    assert "limit_seed" not in settings.read_text()
+    shutil.rmtree(settings.parent / "parts")
+    capsys.readouterr()
+    assert site.eval(*options) == 1
+    words = "is 5 there and 0 here; give the same --limit and --limit-seed, or use another --out"
+    assert words in capsys.readouterr().err
+    assert site.eval(*options, "--limit-seed", "5") == 0
 
 
 @pytest.mark.slow
