@@ -20,6 +20,8 @@ KEYS = ("part", "label", "dataset", "protocol", "condition", "image", "number", 
 META = b"robustbench_twicing"
 WORDING = frozenset({"notes", "messages", "about"})
 """Entries of run.json that hold words for readers: sentences, and what reports say of a thing."""
+WRITTEN_LATER = frozenset({"limit_seed"})
+"""Entries of run.json that the earlier commit did not write; records say what came of them."""
 UNLIKE_ANYWAY = frozenset({"seconds", "belongs_to"})
 """In the metadata of parts: time, and a hash of run.json with its sentences."""
 
@@ -72,10 +74,10 @@ def compare_folders(name: str, there: Path, here: Path, *, csv_only: bool = Fals
     wording = False
     if not csv_only:
         for folder, named in zip((there, here), tables, strict=True):
-            named |= {SETTINGS: _settings(folder, WORDING), **_part_tables(folder)}
+            named |= {SETTINGS: _settings(folder, WORDING | WRITTEN_LATER), **_part_tables(folder)}
     left, right = tables
     if not csv_only and left[SETTINGS].equals(right[SETTINGS]):
-        wording = not _settings(there).equals(_settings(here))
+        wording = not _settings(there, WRITTEN_LATER).equals(_settings(here, WRITTEN_LATER))
     differences = [
         f"{table}: {line}"
         for table in dict.fromkeys([*left, *right])
@@ -139,7 +141,7 @@ def _without_versions(flags: str) -> str:
     return ";".join(flag for flag in flags.split(";") if flag != "mixed-versions")
 
 
-def _settings(folder: Path, without: frozenset[str] = frozenset()) -> pd.DataFrame:
+def _settings(folder: Path, without: frozenset[str]) -> pd.DataFrame:
     settings = json.loads((folder / SETTINGS).read_text(encoding="utf-8"))
     return pd.DataFrame({"value": flat(settings, without)}, dtype=str)
 
