@@ -50,7 +50,8 @@ class AttackBatch:
         self.precision = precision
         self._keep_graph = keep_graph = keep_graph and precision == torch.float32
         self._gradients: dict[str, Tensor] = {}
-        self._untouched = x.clone(), y.clone()
+        self._copies = {("images", "x"): x.clone(), ("labels", "y"): y.clone()}
+        self._given = {"model": model, "images": images, "seed": seed, "precision": precision}
         self._leaf = x.detach().clone().requires_grad_() if keep_graph else x
 
     @cached_property
@@ -73,7 +74,9 @@ class AttackBatch:
     @cached_property
     def logits(self) -> Tensor:
         """Clean logits (N, K), detached."""
-        return self._clean_pass.detach()
+        logits = self._clean_pass.detach()
+        self._copies["logits", "logits"] = logits.clone()
+        return logits
 
     @contextmanager
     def attacking(self) -> Iterator[None]:
@@ -85,18 +88,20 @@ class AttackBatch:
             yield
 
     def check_untouched(self) -> None:
-        """Refuse an attack that changed the clean images or labels; they are put right again.
+        """Refuse an attack that changed what the batch shares; it is put right again.
 
         Raises:
-            BrokenAttackError: they are not what they were.
+            BrokenAttackError: with the name of what is not what it was.
         """
-        x, y = self._untouched
-        if not torch.equal(self.x, x):
-            self.x = x.clone()
-            raise BrokenAttackError("changed the clean images in place")
-        if not torch.equal(self.y, y):
-            self.y = y.clone()
-            raise BrokenAttackError("changed the labels in place")
+        for name, values in self._copies.items():
+            place, what = name
+            holder = self._gradients if place == "gradient" else self.__dict__
+            if not torch.equal(holder[what], values):
+                holder[what] = values.clone()
+                raise BrokenAttackError(f"changed the clean {place} in place")
+        if any(self.__dict__[name] is not value for name, value in self._given.items()):
+            self.__dict__.update(self._given)
+            raise BrokenAttackError("changed the model, the image ids or the seed of its batch")
 
     def target(self, threat: ThreatModel) -> Tensor:
         """Class indices (N,) that the attack moves away from."""
@@ -109,7 +114,9 @@ class AttackBatch:
         pass itself, so that scoring and gradient cost one forward pass together.
         """
         if threat.label not in self._gradients:
-            self._gradients[threat.label] = self._new_gradient(self.target(threat))
+            gradient = self._new_gradient(self.target(threat))
+            self._gradients[threat.label] = gradient
+            self._copies["gradient", threat.label] = gradient.clone()
         return self._gradients[threat.label]
 
     def _new_gradient(self, target: Tensor) -> Tensor:

@@ -1,13 +1,12 @@
 """Attack one batch, check what comes back, score it."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
-from itertools import chain
 
 import pyarrow as pa
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..classifiers.classifier import std_of
 from ..classifiers.device import is_out_of_memory
@@ -19,6 +18,7 @@ from ..data.loader import LoadedBatch
 from ..errors import ModelChangedError
 from ..files.printable import one_line
 from ..records.cost import CostMeter
+from .checks.network_guard import NetworkGuard
 from .clean_step import CleanBatch
 from .progress import Step
 from .rows import Outcome, linf, score, score_rows
@@ -64,15 +64,19 @@ def _outcomes(
     if group[0].sweep is None:
         yield group[0], Outcome(clean.scores, torch.zeros(len(attacked.x), dtype=torch.float64))
         return
+    guard = clean.guard
+    if guard is None:
+        raise ValueError(f"{group[0].id}: nothing guards the network while it is attacked")
     sweep = _sweep(group[0].sweep, attacked, group)
     keep = partial(_keep, context, batch, attacked)
     failure = TOO_FEW
     for condition in group:
         with meter.measure(condition.key):
-            outcome = _attack_and_score(attacked, condition, sweep, keep, failure)
+            outcome = _attack_and_score(attacked, condition, sweep, guard, keep, failure)
         if outcome.message and failure == TOO_FEW and TOO_FEW not in outcome.message:
             failure = f"{condition.id} failed first: {outcome.message}"
         yield condition, outcome
+    guard.check_answers(group[0].attack)
 
 
 def _keep(
@@ -89,16 +93,17 @@ def _keep(
         context.store.save(place, batch.indices, attacked.images, x, adversarial)
 
 
-def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> Iterator[Tensor]:
+def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> Generator[Tensor]:
     """Started by the first `next`, so that a failure to start is a failure of the attack too."""
     budgets = [condition.eps for condition in group]
-    yield from sweep(attacked, budgets, threat=group[0].threat, settings=group[0].settings)
+    yield from sweep(attacked, budgets, threat=group[0].threat, settings=dict(group[0].settings))
 
 
 def _attack_and_score(
     attacked: AttackBatch,
     condition: Condition,
-    sweep: Iterator[Tensor],
+    sweep: Generator[Tensor],
+    guard: NetworkGuard,
     keep: Keep,
     failure: str,
 ) -> Outcome:
@@ -107,7 +112,7 @@ def _attack_and_score(
     Where the sweep is at its end, that is because of an earlier ``failure``.
     """
     try:
-        x_adv = _next(sweep, attacked)
+        x_adv = _next(sweep, attacked, guard)
         check_adversarial(
             attacked.x, x_adv, float(condition.eps), condition.threat, std_of(attacked.model)
         )
@@ -116,7 +121,7 @@ def _attack_and_score(
             rounded = score(attacked.model(round_to_8_bits(x_adv)), attacked.y)
         outcome = Outcome(scores, linf(attacked.x, x_adv), rounded.rank)
     except ModelChangedError:
-        raise
+        raise  # it could not be put back
     except StopIteration:
         return Outcome(None, None, message=f"the attack ended before this budget; {failure}")
     except (Exception, SystemExit) as error:  # a user's code may try to leave Python
@@ -134,24 +139,21 @@ def round_to_8_bits(x_adv: Tensor) -> Tensor:
     return (x_adv.clamp(0, 1) * 255).round() / 255
 
 
-def _next(sweep: Iterator[Tensor], attacked: AttackBatch) -> Tensor:
-    """What the attack made, with model and clean images as they were before it."""
-    before = _versions(attacked.model)
+def _next(sweep: Iterator[Tensor], attacked: AttackBatch, guard: NetworkGuard) -> Tensor:
+    """What the attack made, with network and clean images as they were before it.
+
+    A tensor of a type of its own could run code of the attack's while it is scored.
+    """
+    guard.begin()
     try:
         with attacked.attacking():
-            return next(sweep)
-    finally:
-        attacked.model.eval()
-        if _versions(attacked.model) != before:
-            raise ModelChangedError(
-                "an attack, or the network itself while it computes, changed the weights or "
-                "buffers of the model, so that no number after it could be trusted; what was "
-                "finished is kept; leave that attack out, or make the network's forward change "
-                "nothing"
-            )
-        attacked.check_untouched()
-
-
-def _versions(model: nn.Module) -> list[int]:
-    """How often each tensor of the model was written to."""
-    return [tensor._version for tensor in chain(model.parameters(), model.buffers())]
+            x_adv = next(sweep)
+    except (Exception, SystemExit) as error:
+        if is_out_of_memory(error):
+            guard.put_back()
+        else:
+            guard.check()
+        raise
+    guard.check()
+    attacked.check_untouched()
+    return x_adv.detach().as_subclass(Tensor)

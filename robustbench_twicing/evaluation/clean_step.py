@@ -15,6 +15,7 @@ from ..data.loader import LoadedBatch, to_tensor
 from ..errors import BrokenAttackError, UserError
 from ..files.printable import one_line
 from ..records.cost import CostMeter
+from .checks.network_guard import NetworkGuard
 from .class_subsets import network_logits, subset_rows
 from .rows import Columns, Scores, as_clean, clean_fields, score
 from .tasks import Context
@@ -31,12 +32,14 @@ class CleanBatch(NamedTuple):
         scores: of the clean images.
         fields: what is known of each image, for all its rows.
         logits: the network's own, (N, K), before labels of the data set's are made of them.
+        guard: sees whether an attack changed the network; None where nothing is attacked.
     """
 
     attacked: AttackBatch
     scores: Scores
     fields: Columns
     logits: Tensor
+    guard: NetworkGuard | None = None
 
 
 def score_clean(
@@ -76,7 +79,11 @@ def score_clean(
     if white_box is not None:
         with meter.measure(white_box.key):
             fields |= _gradient_sizes(attacked, white_box)
-    return CleanBatch(attacked, scores, fields, answers[0] if answers else attacked.logits)
+    guard = None
+    if context.state is not None:
+        guard = NetworkGuard(context.classifier, context.state, attacked.x, meter)
+    logits = answers[0] if answers else attacked.logits
+    return CleanBatch(attacked, scores, fields, logits, guard)
 
 
 def class_subset_rows(

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import pyarrow as pa
 import torch
 
-from ..classifiers.precision import full_fp32
 from ..conditions.condition import Condition
 from ..data.loader import LoadedBatch
 from ..records.cost import CostMeter
@@ -36,6 +35,7 @@ def evaluate_part(
     corrupted: Iterable[LoadedBatch],
     conditions: Sequence[Condition],
     device: torch.device,
+    meter: CostMeter,
 ) -> PartRecords:
     """All conditions on one range of images; halved and tried again when memory runs out.
 
@@ -46,6 +46,7 @@ def evaluate_part(
             batch names its condition.
         conditions: in the order of the record.
         device: of the model.
+        meter: watches the classifier; what it counted before is forgotten.
 
     Returns:
         One row per condition and image, unreadable and missing images included.
@@ -53,27 +54,27 @@ def evaluate_part(
     Raises:
         UserError: memory runs out for a single image.
     """
-    meter = CostMeter()
+    meter.costs = {}
     size = context.batch_size
     fit = partial(in_pieces_that_fit, batch_size=size, label=context.label, device=device)
-    with full_fp32(device), meter.watch(context.classifier):
-        pieces = fit(clean, partial(_clean_and_attacked, context, conditions, device, meter))
-        fields = joined([piece.fields for piece in pieces])
-        rows = [table for piece in pieces for table in piece.rows]
-        halved = len(pieces) > _batches(clean, size)
-        by_key = {condition.key: condition for condition in conditions}
-        for batch in corrupted:
-            condition = by_key[batch.source or ""]
-            batch = with_clean_image(batch, fields)
-            with meter.measure(condition.key, waited=batch.waited):
-                step = partial(score_corrupted, context, condition, fields, device)
-                tables = fit(batch, step)
-            halved |= len(tables) > _batches(batch, size)
-            rows += [*tables, _absent_rows(context, batch, condition)]
-            units = len(batch.indices) * condition.units
-            context.report(Step(context.label, condition.id, 0, units))
+    pieces = fit(clean, partial(_clean_and_attacked, context, conditions, device, meter))
+    fields = joined([piece.fields for piece in pieces])
+    rows = [table for piece in pieces for table in piece.rows]
+    halved = len(pieces) > _batches(clean, size)
+    by_key = {condition.key: condition for condition in conditions}
+    for batch in corrupted:
+        condition = by_key[batch.source or ""]
+        batch = with_clean_image(batch, fields)
+        with meter.measure(condition.key, waited=batch.waited):
+            step = partial(score_corrupted, context, condition, fields, device)
+            tables = fit(batch, step)
+        halved |= len(tables) > _batches(batch, size)
+        rows += [*tables, _absent_rows(context, batch, condition)]
+        units = len(batch.indices) * condition.units
+        context.report(Step(context.label, condition.id, 0, units))
     rows += [_absent_rows(context, clean, condition) for condition in conditions]
-    flags = _flags(context, clean, conditions, device, halved=halved)
+    with meter.uncharged():
+        flags = _flags(context, clean, conditions, device, halved=halved)
     return PartRecords(in_order(rows, conditions), meter.costs, flags)
 
 

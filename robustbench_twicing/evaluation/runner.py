@@ -13,11 +13,14 @@ import torch
 from ..classifiers.classifier import Classifier
 from ..classifiers.device import choose_device
 from ..classifiers.gradient import eval_mode
+from ..classifiers.network_state import NetworkState
+from ..classifiers.precision import full_fp32
 from ..conditions.condition import Condition
 from ..data.image_maker import Maker
 from ..data.loader import load_batches
 from ..records.adversarial import FOLDER as ADVERSARIAL
 from ..records.adversarial import AdversarialStore
+from ..records.cost import CostMeter
 from ..records.environment import describe_environment
 from ..records.manifest import Evaluation
 from ..records.run_folder import RunFolder, part_size_of
@@ -139,7 +142,11 @@ def _evaluate(
     device = choose_device(options.device)
     sources = {one.key: one.images for one in conditions if one.images is not None}
     maker = Maker(data, context.classifier.preprocessing, sources, options.seed, size)
-    with folder.owner(evaluation) as owner:
+    meter = CostMeter()
+    watched = meter.watch(context.classifier)
+    with folder.owner(evaluation) as owner, full_fp32(device), watched:
+        if any(condition.sweep is not None for condition in conditions):
+            context = context._replace(state=NetworkState(context.classifier))
         batches = load_batches(
             maker,
             owner.claimed(takewhile(lambda part: not stop.now, parts), is_there),
@@ -152,7 +159,7 @@ def _evaluate(
             for clean in batches:
                 folder.check_still_there()
                 corrupted = islice(batches, len(sources))
-                content = evaluate_part(context, clean, corrupted, conditions, device)
+                content = evaluate_part(context, clean, corrupted, conditions, device, meter)
                 folder.write_part(evaluation, clean.part, content)
                 owner.release(clean.part)
                 images = len(clean.indices) + len(clean.absent)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 
 from ..classifiers.classifier import Classifier
+from ..classifiers.network_state import NetworkState
 from ..conditions.condition import CLASS_SUBSET, CLEAN, Condition
 from ..data.dataset import Dataset
 from ..data.imagenet import NUM_CLASSES, SUBSETS, ClassList
@@ -31,6 +32,7 @@ class Context(NamedTuple):
         precision: number format of the attacks' passes.
         store: keeps adversarial images; None keeps none.
         batch_size: images that are computed together, at most.
+        state: of the classifier before any attack; None where nothing is attacked.
     """
 
     label: str
@@ -41,6 +43,7 @@ class Context(NamedTuple):
     precision: torch.dtype = torch.float32
     store: AdversarialStore | None = None
     batch_size: int = 32
+    state: NetworkState | None = None
 
 
 class Task(NamedTuple):

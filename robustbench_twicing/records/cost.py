@@ -52,6 +52,15 @@ class CostMeter:
         finally:
             self._now.seconds += time.perf_counter() - start
 
+    @contextmanager
+    def uncharged(self) -> Iterator[None]:
+        """Passes inside are charged to no condition."""
+        before, self._now = self._now, Cost()
+        try:
+            yield
+        finally:
+            self._now = before
+
     def _forward(self, module: nn.Module, args: tuple[Any, ...], output: object) -> None:
         if not isinstance(output, Tensor):
             return

@@ -209,26 +209,6 @@ def test_a_sweep_that_fails_is_error_rows_from_there_on(
         assert last.startswith(f"the attack ended before this budget; {first}")
 
 
-def test_an_attack_that_leaves_the_model_in_train_mode_changes_no_number(
-    without: Run, tmp_path: Path
-) -> None:
-    def training(model: nn.Module, x: Tensor, y: Tensor, *, generator: Any) -> Tensor:
-        model.train()
-        return x
-
-    conditions: dict[str, Any] = {"clean": None, "it@4/255": training}
-    fgsm, pgd = quick_conditions("fgsm", "pgd")
-    conditions |= {fgsm.id: fgsm, pgd.id: pgd}
-    model = convnet()
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    done = evaluate(model, noise(7), conditions, out=tmp_path / "run", batch_size=3)
-    records = done.records()
-    assert text(records, without="it@4/255") == text(without.records())
-    moved = records[records["condition"] == "it@4/255"]
-    assert moved["loss"].tolist() == moved["clean_loss"].tolist()
-    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
-
-
 def test_the_failure_is_logged_and_its_place_recorded(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

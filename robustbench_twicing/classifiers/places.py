@@ -1,0 +1,179 @@
+"""Things that code can change: what they held, whether they still do, and how it is put back."""
+
+from collections.abc import Callable, Collection, Mapping
+from operator import is_
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+Content = Mapping[Any, Any]
+PLAIN = (bool, int, float, complex, str, bytes, frozenset, torch.dtype, torch.device, dict)
+"""Types of which equal things are the same."""
+
+
+class Change(NamedTuple):
+    """Something that is not as it was.
+
+    Attributes:
+        name: what it is.
+        certain: no network changes it while it computes; else it may keep there what it likes.
+    """
+
+    name: str
+    certain: bool
+
+
+class Place(Protocol):
+    """Something that can be changed."""
+
+    def changes(self) -> list[Change]:
+        """What is not as it was."""
+
+    def restore(self) -> None:
+        """Put it back."""
+
+
+class Names:
+    """Names and what they stand for: an attribute dictionary, a list, a setting.
+
+    Args:
+        name: of the whole.
+        certain: the keys that are so (see `Change`), or whether all are.
+        read: what it holds now, by key; the key "" is the whole itself.
+        write: makes it hold this.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        certain: Collection[str] | bool,
+        read: Callable[[], Content],
+        write: Callable[[Content], object],
+    ) -> None:
+        self._name, self._certain, self._read, self._write = name, certain, read, write
+        self._content = dict(read())
+
+    def changes(self) -> list[Change]:
+        """Names of what is another thing now, is gone, or is new."""
+        now, before = self._read(), self._content
+        if len(now) == len(before) and all(map(is_, now.values(), before.values())):
+            return []
+        keys = dict.fromkeys([*before, *now])
+        return [
+            Change(self._called(key), self._is_certain(key))
+            for key in keys
+            if not (key in now and key in before and _is_same(now[key], before[key]))
+        ]
+
+    def _called(self, key: object) -> str:
+        """Numbers of hooks and places in a list are nobody's names."""
+        return f"{self._name}.{key}".strip(".") if isinstance(key, str) else self._name
+
+    def _is_certain(self, key: object) -> bool:
+        return self._certain if isinstance(self._certain, bool) else key in self._certain
+
+    def restore(self) -> None:
+        """Let it hold what it held."""
+        if self.changes():
+            self._write(self._content)
+
+
+def _is_same(now: object, before: object) -> bool:
+    if now is before or type(now) is not type(before):
+        return now is before
+    if isinstance(before, tuple) and isinstance(now, tuple):
+        return len(now) == len(before) and all(map(_is_same, now, before))
+    return isinstance(before, PLAIN) and (now == before or repr(now) == repr(before))
+
+
+class Values:
+    """The values of a tensor or an array, with a copy, so that no write goes unseen."""
+
+    def __init__(self, name: str, certain: bool, source: Tensor | NDArray[Any]) -> None:
+        self._change, self._source = Change(name, certain), source
+        self._memory: Any = source.detach() if isinstance(source, Tensor) else source
+        self._values: Any = source.detach().clone() if isinstance(source, Tensor) else source.copy()
+        self._learns = isinstance(source, Tensor) and source.requires_grad
+
+    def changes(self) -> list[Change]:
+        """One, if the values, their type or whether it learns are not what they were."""
+        now, before = self._source, self._values
+        if isinstance(now, Tensor):
+            alike = now.shape == before.shape and now.dtype == before.dtype
+            same = alike and now.requires_grad == self._learns and _equal(now.detach(), before)
+        else:
+            same = np.array_equal(now, before) or now.tobytes() == before.tobytes()
+        return [] if same else [self._change]
+
+    def restore(self) -> None:
+        """Write the values where they were."""
+        if not self.changes():
+            return
+        if isinstance(self._source, Tensor):
+            self._memory.copy_(self._values)
+            self._source.data = self._memory
+            if self._source.is_leaf:
+                self._source.requires_grad_(self._learns)
+        else:
+            self._source[...] = self._values
+
+
+def _equal(now: Tensor, before: Tensor) -> bool:
+    """Whether all values are equal; values that are no numbers equal each other."""
+    return torch.equal(now, before) or bool(
+        ((now == before) | ((now != now) & (before != before))).all()
+    )
+
+
+def mapping(name: str, values: dict[Any, Any], certain: Collection[str] | bool) -> Names:
+    """A dictionary."""
+
+    def write(content: Content) -> None:
+        values.clear()
+        values.update(content)
+
+    return Names(name, certain, lambda: values, write)
+
+
+def sequence(name: str, values: list[Any], *, certain: bool) -> Names:
+    """A list."""
+
+    def write(content: Content) -> None:
+        values[:] = content.values()
+
+    return Names(name, certain, lambda: dict(enumerate(values)), write)
+
+
+def variables(
+    name: str, namespace: dict[str, Any], keys: Collection[str], *, certain: bool
+) -> Names:
+    """Some variables of a module."""
+
+    def read() -> Content:
+        return {key: namespace[key] for key in keys if key in namespace}
+
+    return Names(name, certain, read, namespace.update)
+
+
+def methods(kind: type) -> Names:
+    """Functions and properties of a class."""
+
+    def read() -> Content:
+        return {
+            key: value
+            for key, value in vars(kind).items()
+            if callable(value) or isinstance(value, (property, staticmethod, classmethod))
+        }
+
+    def write(content: Content) -> None:
+        now = read()
+        for key in now.keys() - content.keys():
+            delattr(kind, key)
+        for key, value in content.items():
+            if now.get(key) is not value:
+                setattr(kind, key, value)
+
+    return Names(kind.__name__, True, read, write)
