@@ -20,7 +20,7 @@ class UnreadableError(UserError):
 
 
 class ModelChangedError(UserError):
-    """An attack changed the model: nothing that is computed with it afterwards can be trusted."""
+    """An attack changed the model for good: nothing computed with it afterwards can be trusted."""
 
 
 class MissingImageError(UserError):

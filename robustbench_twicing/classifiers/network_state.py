@@ -1,6 +1,7 @@
 """All that a network's answers depend on: what was changed of it, and how it is put back."""
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from types import CellType, FunctionType, MethodType, ModuleType
@@ -73,9 +74,9 @@ class NetworkState:
 def _walk(network: nn.Module) -> Iterator[Place]:
     """Everything that can be reached from a network, each thing once."""
     seen: dict[int, object] = {}
-    pending: list[Inside] = [("", network, False)]
+    pending: deque[Inside] = deque([("", network, False)])
     while pending:
-        name, thing, certain = pending.pop()
+        name, thing, certain = pending.popleft()
         if id(thing) not in seen and not isinstance(thing, CLOSED):
             seen[id(thing)] = thing
             places, inside = _look_into(name, thing, certain)
@@ -138,8 +139,8 @@ def _method(name: str, thing: MethodType, certain: bool) -> Look:
 
 
 def _partial(name: str, thing: "partial[Any]", certain: bool) -> Look:
-    held = {"": thing.func, **dict(enumerate(thing.args)), **thing.keywords}
-    return [], _items(name, held, certain)
+    held = (thing.func, thing.args, thing.keywords)
+    return [], [(name, held, certain)]
 
 
 def _cell(name: str, thing: CellType, certain: bool) -> Look:

@@ -96,7 +96,11 @@ def _keep(
 def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> Generator[Tensor]:
     """Started by the first `next`, so that a failure to start is a failure of the attack too."""
     budgets = [condition.eps for condition in group]
-    yield from sweep(attacked, budgets, threat=group[0].threat, settings=dict(group[0].settings))
+    images = sweep(attacked, budgets, threat=group[0].threat, settings=dict(group[0].settings))
+    for number, x_adv in enumerate(images, 1):
+        if number == len(budgets) and isinstance(images, Generator):
+            images.close()  # what it does at its end, it does before its images are scored
+        yield x_adv
 
 
 def _attack_and_score(

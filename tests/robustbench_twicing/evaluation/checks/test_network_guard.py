@@ -28,7 +28,7 @@ class Watched(ConvNet):
     def __init__(self) -> None:
         super().__init__()
         self.plain = torch.ones(1)
-        self.options = {"scale": 1.0, "deep": [torch.ones(1)]}
+        self.options: dict[str, Any] = {"scale": 1.0, "deep": [torch.ones(1)]}
         self.calls = 0
         self.last: Tensor | None = None
 
@@ -36,7 +36,8 @@ class Watched(ConvNet):
         """Network input to logits; remembers what nobody asks for."""
         self.calls += 1
         self.last = super().forward(x) * self.plain * SCALES[0] * self.options["scale"]
-        return self.last * self.options["deep"][0]
+        logits: Tensor = self.last * self.options["deep"][0]
+        return logits
 
 
 def classifier() -> Classifier:
@@ -57,7 +58,7 @@ def forward_hook(model: Classifier) -> None:
 
 def patched_forward(model: Classifier) -> None:
     forward = model.network.forward
-    model.network.forward = lambda x: forward(x).roll(1, 1)  # type: ignore[method-assign]
+    model.network.forward = lambda x: forward(x).roll(1, 1)
 
 
 def patched_class(model: Classifier) -> None:
@@ -120,8 +121,8 @@ CHANGES: dict[str, Callable[[Classifier], Any]] = {
     "matmul precision": lambda model: torch.set_float32_matmul_precision("medium"),
     "random generator": lambda model: torch.rand(1),
     "network.plain": lambda model: model.network.plain.mul_(-1),  # type: ignore[operator]
-    "network.options.scale": lambda model: model.network.options.update(scale=-1.0),  # type: ignore[union-attr]
-    "network.options.deep": lambda model: model.network.options["deep"][0].mul_(-1),  # type: ignore[index]
+    "network.options.scale": lambda model: vars(model.network)["options"].update(scale=-1.0),
+    "network.options.deep": lambda model: vars(model.network)["options"]["deep"][0].mul_(-1),
     "SCALES": scales,
 }
 """What an attack does, by what the error row names."""
@@ -163,7 +164,7 @@ def test_what_the_network_remembers_is_nobodys_fault(untouched: str) -> None:
     """`calls` and `last` of the network change whenever it computes."""
 
     def asks(model: Classifier) -> None:
-        model(torch.rand(2, 3, 8, 8))
+        model(torch.full((2, 3, 8, 8), 0.5))
 
     done = attacked(classifier(), asks)
     assert table(done)["evil@4/255"]["status"] == "ok"
