@@ -20,8 +20,9 @@ from ..evaluation.tasks import Task, make_task
 from ..records.manifest import SETTINGS
 from ..records.run_folder import RunFolder
 from .api_conditions import Conditions, read_conditions
-from .api_functions import is_anonymous
-from .api_inputs import Data, Model, lent, open_data, open_model
+from .api_functions import is_anonymous, usual_state
+from .api_inputs import Data, open_data
+from .api_models import Model, lent, open_model, unchanged
 from .progress import show_progress
 
 SHOWN = ("condition", "n_images", "top1", "top1_ci_low", "top1_ci_high", "status", "flags")
@@ -107,12 +108,15 @@ def evaluate(
         cache: folder in which decoded crops are kept; None keeps none.
 
     Raises:
-        TypeError: a model, data or conditions of a kind that is not accepted; it names those.
+        TypeError: a model, data, conditions or number of a kind that is not accepted; it names
+            what is.
         UserError: a condition without a budget, a folder of another run, labels that do not fit,
             or a run folder to be continued with a function that has no name.
         BadImageError: an image that cannot be decoded, with its path.
-        BrokenAttackError: an attack failed, and ``strict``.
+        BrokenAttackError: an attack failed, and ``strict``; or the weights changed meanwhile.
     """
+    whole = {"limit_seed": limit_seed, "seed": seed, "batch_size": batch_size, "workers": workers}
+    _check_whole(whole, optional={"limit": limit, "num_classes": num_classes})
     options = Options(
         seed=seed,
         batch_size=batch_size,
@@ -125,12 +129,12 @@ def evaluate(
         dataset = cache_crops(dataset, Path(cache))
     temporary = tempfile.TemporaryDirectory() if out is None else None
     path = Path(temporary.name, "run") if temporary is not None else Path(out or "")
-    with lent(model), _removed_on_failure(temporary):
+    with usual_state(), lent(model), _removed_on_failure(temporary):
         classifier = open_model(model, dataset, mean, std)
         task = make_task(dataset, read_conditions(conditions, classifier))
         _check_named(path, conditions)
         models = {label or classifier.record.model: classifier}
-        with _progress(progress, task) as report:
+        with unchanged(classifier, path), _progress(progress, task) as report:
             done = evaluate_models(models, [task], out=path, options=options, report=report)
         run = EvaluatedRun(done.folder)
         write_results(run.folder)
@@ -158,6 +162,13 @@ def _removed_on_failure(temporary: "tempfile.TemporaryDirectory[str] | None") ->
         if temporary is not None:
             temporary.cleanup()
         raise
+
+
+def _check_whole(whole: Mapping[str, object], optional: Mapping[str, object]) -> None:
+    given = {name: value for name, value in optional.items() if value is not None}
+    for name, value in {**whole, **given}.items():
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise TypeError(f"{name}={value!r} is not a whole number")
 
 
 def _check_named(path: Path, conditions: Conditions) -> None:

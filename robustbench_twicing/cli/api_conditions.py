@@ -12,11 +12,11 @@ from attacks.libraries.blocks import BLOCK_NOTE
 
 from ..classifiers.classifier import Classifier
 from ..conditions.budgets import parse_budget
-from ..conditions.condition import CLEAN, Condition, clean, condition_id
+from ..conditions.condition import CLASS_SUBSET, CLEAN, Condition, clean, condition_id
 from ..conditions.threat_model import PIXEL, PROTOCOLS
 from ..data.imagenet_c import cells, is_corruption, parse_id
 from ..errors import UserError
-from .api_functions import Attack, Bound, settings_of, sweep_of_script
+from .api_functions import Attack, Bound, check_call, holder_of, settings_of, sweep_of_script
 
 Conditions = str | Condition | Sequence[str | Condition] | Mapping[str, Attack | Condition | None]
 ACCEPTED = (
@@ -92,6 +92,11 @@ def _split(name: str) -> tuple[str, Fraction]:
 
 def _from_function(name: str, attack: Attack, classifier: Classifier | None) -> Condition:
     label, eps = _split(name)
+    if label in (CLEAN, CLASS_SUBSET) or is_corruption(label):
+        raise UserError(
+            f"condition {name!r} is given a function, and {label!r} is no attack's name"
+        )
+    check_call(name, attack)
     bound = Bound.of(attack)
     _check_budget(name, bound, eps)
     _check_model(name, attack, classifier)
@@ -112,7 +117,7 @@ def _from_function(name: str, attack: Attack, classifier: Classifier | None) -> 
 
 
 def _check_budget(name: str, bound: Bound, eps: Fraction) -> None:
-    budget = bound.arguments.get("eps", getattr(bound.function, "eps", None))
+    budget = bound.arguments.get("eps", getattr(holder_of(bound.function), "eps", None))
     if isinstance(budget, (int, float)) and abs(budget - float(eps)) > 1e-9:
         raise UserError(
             f"condition {name!r} is bound to eps={budget:g}, which is {budget * 255:g}/255; "
@@ -122,7 +127,7 @@ def _check_budget(name: str, bound: Bound, eps: Fraction) -> None:
 
 def _check_model(name: str, attack: Attack, classifier: Classifier | None) -> None:
     """An attack that holds a model must hold the one that is evaluated."""
-    model = getattr(attack, "model", None)
+    model = getattr(holder_of(attack), "model", None)
     if classifier is None or not isinstance(model, nn.Module):
         return
     plain = classifier.normalize is None and classifier.select is None

@@ -2,16 +2,20 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+import numpy as np
+import torch
 from torch import Tensor, nn
 
 from attacks.libraries.blocks import BLOCK, BlockSweep
 
+from ..checkpoints.state_dict import weights_sha256
 from ..conditions.attack_batch import AttackBatch
 from ..conditions.condition import Condition, Sweep
 from ..conditions.threat_model import ThreatModel
@@ -63,9 +67,23 @@ def is_anonymous(attack: object) -> bool:
     """Whether nothing tells that a later script means the same function."""
     if not callable(attack) or isinstance(attack, Condition):
         return False
+    bound = Bound.of(attack)
+    described = [str(_plain(value)) for value in bound.arguments.values()]
+    if inspect.isroutine(bound.function):
+        described.append(function_name(attack))
+    if not inspect.isfunction(bound.function):
+        described.append(repr(holder_of(attack)))
+    return any(mark in text for mark in ("<lambda>", "<locals>", " at 0x") for text in described)
+
+
+def holder_of(attack: Attack) -> object:
+    """The object whose state an attack uses: itself, or that of a bound method."""
     function = Bound.of(attack).function
-    described = function_name(attack) if inspect.isroutine(function) else repr(function)
-    return any(mark in described for mark in ("<lambda>", "<locals>", " at 0x"))
+    return getattr(function, "__self__", function)
+
+
+def _holds_model(attack: Attack) -> bool:
+    return isinstance(getattr(holder_of(attack), "model", None), nn.Module)
 
 
 def code_sha256(function: Callable[..., Any], described: str = "") -> str:
@@ -87,9 +105,13 @@ def _function_sha256(function: Callable[..., Any]) -> str:
 def _plain(value: object) -> bool | int | float | str | None:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if isinstance(value, nn.Module):
+        return f"{type(value).__qualname__} {weights_sha256(value.state_dict())[:16]}"
     if isinstance(value, Tensor):
         content = value.detach().cpu().contiguous().numpy()
         return f"tensor {content.shape} {sha256(content.tobytes()).hexdigest()[:16]}"
+    if isinstance(value, np.ndarray):
+        return f"array {value.shape} {sha256(value.tobytes()).hexdigest()[:16]}"
     return repr(value)
 
 
@@ -106,11 +128,53 @@ def _accepted(attack: Attack) -> frozenset[str]:
 def sweep_of_script(attack: Attack) -> Sweep:
     """A function that takes a generator draws from one per image, any other from global state."""
     accepted = _accepted(attack)
-    holds_model = isinstance(getattr(attack, "model", None), nn.Module)
+    holds_model = _holds_model(attack)
     if "generator" in accepted:
         return OwnStreams(attack, takes_eps="eps" in accepted)
     run = partial(_on_block, attack, holds_model=holds_model, takes_eps="eps" in accepted)
     return BlockSweep(function_name(attack), run)
+
+
+def check_call(name: str, attack: Attack) -> None:
+    """Refuse a function that does not take what it will be called with.
+
+    Raises:
+        UserError: it takes other arguments.
+    """
+    try:
+        signature = inspect.signature(attack)
+    except (TypeError, ValueError):
+        return  # compiled code may not say it
+    positional = ("x", "y") if _holds_model(attack) else ("model", "x", "y")
+    keywords = dict.fromkeys(_accepted(attack) & {"eps", "generator"})
+    try:
+        signature.bind(*positional, **keywords)
+    except TypeError as error:
+        raise UserError(
+            f"condition {name!r} is given {function_name(attack)}, which is called as "
+            f"({', '.join(positional)}), and with eps and generator where it takes them: {error}"
+        ) from error
+
+
+@contextmanager
+def usual_state() -> Iterator[None]:
+    """Torch as the command line has it inside; afterwards as the script had it.
+
+    A script's inference mode, autocast or default number format does not change the numbers, and
+    what an attack sets does not outlast the run.
+    """
+    dtype = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float32)
+    try:
+        with (
+            torch.inference_mode(False),
+            torch.enable_grad(),
+            torch.autocast("cpu", enabled=False),
+            torch.autocast("cuda", enabled=False),
+        ):
+            yield
+    finally:
+        torch.set_default_dtype(dtype)
 
 
 def _on_block(

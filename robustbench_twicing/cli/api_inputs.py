@@ -1,7 +1,6 @@
-"""Models and data as Python has them: modules, names, tensors, and data sets of torch."""
+"""Images and labels as Python has them: names, tensors, and data sets of torch."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.data import (
     DataLoader,
     RandomSampler,
@@ -18,22 +17,12 @@ from torch.utils.data import (
 )
 from torch.utils.data import Dataset as TorchDataset
 
-from ..checkpoints.state_dict import weights_sha256
-from ..classifiers.classifier import Classifier, ModelRecord
-from ..classifiers.loading import USER_PREPROCESSING, load_model
 from ..data.arrays import ArrayImages
 from ..data.dataset import Dataset
 from ..data.opening import limit_dataset, open_dataset
-from ..data.preprocessing import RGB, Preprocessing
 from ..errors import UserError
-from .api_functions import code_sha256
 
-Model = Classifier | nn.Module | str
 Data = Dataset | str | Path | Sequence[Any] | TorchDataset[Any] | DataLoader[Any]
-MODELS = (
-    "a model is a Classifier (of load_model), a torch.nn.Module, or a name like "
-    '"fmnist_deit=bundled"'
-)
 DATA = (
     'data is a folder, a name like "samples:imagenet", a data set of this package, a pair of '
     "images and labels (tensors or arrays), or a Dataset or DataLoader of torch"
@@ -83,12 +72,14 @@ def open_data(data: Data, *, limit: int | None, seed: int, num_classes: int | No
 
 
 def _check_order(loader: DataLoader[Any]) -> None:
-    if isinstance(loader.sampler, (RandomSampler, SubsetRandomSampler, WeightedRandomSampler)):
-        raise UserError(
-            "the DataLoader shuffles, and images are known by their position; make it with "
-            "shuffle=False"
-        )
-    if loader.drop_last:
+    batches = loader.batch_sampler
+    for sampler in (loader.sampler, getattr(batches, "sampler", None)):
+        if isinstance(sampler, (RandomSampler, SubsetRandomSampler, WeightedRandomSampler)):
+            raise UserError(
+                "the DataLoader shuffles, and images are known by their position; make it with "
+                "shuffle=False"
+            )
+    if loader.drop_last or getattr(batches, "drop_last", False):
         raise UserError("the DataLoader leaves images out; make it with drop_last=False")
 
 
@@ -96,7 +87,16 @@ def _collate(items: Sequence[Any]) -> tuple[NDArray[np.uint8], NDArray[np.int64]
     if any(not isinstance(item, (tuple, list)) or len(item) != 2 for item in items):
         raise UserError("the data do not give pairs of an image and a label")
     images, labels = zip(*items, strict=True)
-    return np.stack([_as_images(image)[0] for image in images]), _as_labels(labels)
+    arrays = [_as_images(image)[0] for image in images]
+    _check_one_form(arrays)
+    return np.stack(arrays), _as_labels(labels)
+
+
+def _check_one_form(images: Sequence[NDArray[np.uint8]]) -> None:
+    if len({image.shape[-3:] for image in images}) > 1:
+        raise UserError(
+            "the images are not of one size and number of channels; make them so, or give a folder"
+        )
 
 
 def _from_batches(batches: Iterable[Any]) -> Dataset:
@@ -108,8 +108,7 @@ def _from_batches(batches: Iterable[Any]) -> Dataset:
         labels.append(_as_labels(batch[1]))
     if not images:
         raise UserError("the data hold no image")
-    if len({part.shape[1:] for part in images}) > 1:
-        raise UserError("the images are not of one size; resize them, or give a folder")
+    _check_one_form(images)
     return _dataset("torch-dataset", np.concatenate(images), np.concatenate(labels))
 
 
@@ -165,81 +164,3 @@ def _as_images(images: Any) -> NDArray[np.uint8]:
             "every number is of images that a file can hold; give (x * 255).round() / 255"
         )
     return rounded.astype(np.uint8)
-
-
-def open_model(model: Model, dataset: Dataset, mean: RGB | None, std: RGB | None) -> Classifier:
-    """A classifier from what a script gives; see `MODELS`.
-
-    A module takes pixels in [0, 1], or with ``mean`` and ``std`` input normalised by them. Images
-    in memory are shown to it at their own size, files as to a model of one's own.
-
-    Raises:
-        TypeError: something else than is accepted.
-        UserError: as `load_model`, or images of another size than the model's.
-    """
-    if isinstance(model, str):
-        name, _, checkpoint = model.partition("=")
-        model = load_model(name, checkpoint or None)
-    if not isinstance(model, nn.Module):
-        raise TypeError(f"{MODELS}; not {type(model).__name__}")
-    if isinstance(model, Classifier):
-        if mean is not None or std is not None:
-            raise UserError("mean and std are for a plain module; a Classifier has its own")
-        _check_size(model.preprocessing.crop, dataset)
-        return model
-    if (mean is None) != (std is None):
-        raise UserError("give both mean and std, or neither for a network that takes pixels")
-    for name, values in (("mean", mean), ("std", std)):
-        if values is not None and len(values) != 3:
-            raise UserError(f"{name}={values} is not three numbers, one per channel")
-    preprocessing = _preprocessing(dataset).override(mean=mean, std=std)
-    record = ModelRecord(
-        model=type(model).__name__,
-        checkpoint="in memory",
-        weights_sha256=weights_sha256(
-            {key: value for key, value in model.state_dict().items() if isinstance(value, Tensor)}
-        ),
-        details={
-            "takes_pixels": mean is None,
-            "code_sha256": code_sha256(type(model), repr(model)),
-        },
-    )
-    return Classifier(model, preprocessing, record, normalize=mean is not None)
-
-
-def _preprocessing(dataset: Dataset) -> Preprocessing:
-    if dataset.source != "memory" or not isinstance(dataset.images, ArrayImages):
-        return USER_PREPROCESSING
-    height, width, _ = dataset.images.form
-    if height != width:
-        raise UserError(f"images are {width} x {height} pixels, and have to be square")
-    return Preprocessing(crop=width, resize=None)
-
-
-def _check_size(crop: int, dataset: Dataset) -> None:
-    """Tensors are evaluated as they are, so they have the size that the model takes."""
-    if dataset.source != "memory" or not isinstance(dataset.images, ArrayImages):
-        return
-    height, width, _ = dataset.images.form
-    if (height, width) != (crop, crop):
-        raise UserError(
-            f"the images are {width} x {height} pixels, the model takes {crop} x {crop}; resize "
-            "them first, or load the model with crop="
-        )
-
-
-@contextmanager
-def lent(model: object) -> Iterator[None]:
-    """A module is frozen and in eval mode inside; afterwards it is as the script had it."""
-    if not isinstance(model, nn.Module) or isinstance(model, Classifier):
-        yield
-        return
-    modes = {module: module.training for module in model.modules()}
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    try:
-        yield
-    finally:
-        for parameter in trained:
-            parameter.requires_grad_(True)
-        for module, training in modes.items():
-            module.training = training
