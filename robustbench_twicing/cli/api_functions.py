@@ -141,14 +141,15 @@ def check_call(name: str, attack: Attack) -> None:
     Raises:
         UserError: it takes other arguments.
     """
+    bound = Bound.of(attack)
     try:
-        signature = inspect.signature(attack)
+        signature = inspect.signature(bound.function)
     except (TypeError, ValueError):
         return  # compiled code may not say it
     positional = ("x", "y") if _holds_model(attack) else ("model", "x", "y")
     keywords = dict.fromkeys(_accepted(attack) & {"eps", "generator"})
     try:
-        signature.bind(*positional, **keywords)
+        signature.bind(*positional, **{**bound.arguments, **keywords})
     except TypeError as error:
         raise UserError(
             f"condition {name!r} is given {function_name(attack)}, which is called as "

@@ -171,6 +171,7 @@ def lent(model: object) -> Iterator[None]:
         yield
     finally:
         for parameter in trained:
-            parameter.requires_grad_(True)
+            if not parameter.requires_grad:
+                parameter.requires_grad_(True)
         for module, training in modes.items():
             module.training = training
