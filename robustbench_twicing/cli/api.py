@@ -22,7 +22,7 @@ from ..records.run_folder import RunFolder
 from .api_conditions import Conditions, read_conditions
 from .api_functions import is_anonymous, usual_state
 from .api_inputs import Data, open_data
-from .api_models import Model, lent, open_model, unchanged
+from .api_models import Model, lent, open_model
 from .progress import show_progress
 
 SHOWN = ("condition", "n_images", "top1", "top1_ci_low", "top1_ci_high", "status", "flags")
@@ -113,7 +113,7 @@ def evaluate(
         UserError: a condition without a budget, a folder of another run, labels that do not fit,
             or a run folder to be continued with a function that has no name.
         BadImageError: an image that cannot be decoded, with its path.
-        BrokenAttackError: an attack failed, and ``strict``; or the weights changed meanwhile.
+        BrokenAttackError: an attack failed, and ``strict``.
     """
     whole = {"limit_seed": limit_seed, "seed": seed, "batch_size": batch_size, "workers": workers}
     _check_whole(whole, optional={"limit": limit, "num_classes": num_classes})
@@ -128,13 +128,13 @@ def evaluate(
     if cache is not None:
         dataset = cache_crops(dataset, Path(cache))
     temporary = tempfile.TemporaryDirectory() if out is None else None
-    path = Path(temporary.name, "run") if temporary is not None else Path(out or "")
+    path = Path(temporary.name, "run") if temporary is not None else Path(out or "").expanduser()
     with usual_state(), lent(model), _removed_on_failure(temporary):
         classifier = open_model(model, dataset, mean, std)
         task = make_task(dataset, read_conditions(conditions, classifier))
         _check_named(path, conditions)
         models = {label or classifier.record.model: classifier}
-        with unchanged(classifier, path), _progress(progress, task) as report:
+        with _progress(progress, task) as report:
             done = evaluate_models(models, [task], out=path, options=options, report=report)
         run = EvaluatedRun(done.folder)
         write_results(run.folder)

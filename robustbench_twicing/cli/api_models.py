@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from torch import Tensor, nn
@@ -15,7 +14,7 @@ from ..classifiers.loading import USER_PREPROCESSING, load_model
 from ..data.arrays import ArrayImages
 from ..data.dataset import Dataset
 from ..data.preprocessing import RGB, Preprocessing
-from ..errors import BrokenAttackError, UserError
+from ..errors import UserError
 from .api_functions import code_sha256
 
 Model = Classifier | nn.Module | str
@@ -82,6 +81,11 @@ def _weights_sha256(model: nn.Module) -> str:
             f"{type(model).__name__} has tensors without values (of a lazy layer, or on the meta "
             "device); initialise it before"
         )
+    if any(value.is_inference() for value in state.values()):
+        raise UserError(
+            f"{type(model).__name__} was made in torch.inference_mode, and has no gradients; make it "
+            "outside"
+        )
     return weights_sha256(state)
 
 
@@ -115,27 +119,6 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, (tuple, list)):
         return all(map(_is_plain, value))
     return isinstance(value, (bool, int, float, str))
-
-
-@contextmanager
-def unchanged(classifier: Classifier, path: Path) -> Iterator[None]:
-    """Refuse numbers of a network whose weights or buffers change inside.
-
-    Args:
-        classifier: the model.
-        path: of the run folder, for the message.
-
-    Raises:
-        BrokenAttackError: they are not what they were.
-    """
-    before = _weights_sha256(classifier.network)
-    yield
-    if _weights_sha256(classifier.network) != before:
-        raise BrokenAttackError(
-            f"the weights of {classifier.record.model} were changed while it was evaluated, by an "
-            f"attack or by the module itself, so the numbers in {path} are of no one model; change "
-            "copies only, and use another out="
-        )
 
 
 def _preprocessing(dataset: Dataset) -> Preprocessing:
