@@ -83,8 +83,8 @@ def _weights_sha256(model: nn.Module) -> str:
         )
     if any(value.is_inference() for value in state.values()):
         raise UserError(
-            f"{type(model).__name__} was made in torch.inference_mode, and has no gradients; make it "
-            "outside"
+            f"{type(model).__name__} was made in torch.inference_mode, and has no gradients; make "
+            "it outside"
         )
     return weights_sha256(state)
 

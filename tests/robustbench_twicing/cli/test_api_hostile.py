@@ -161,9 +161,12 @@ def test_numbers_do_not_depend_on_the_state_of_torch(around: Callable[[], Any]) 
     assert run.images()["loss"].tolist() == expected
 
 
+ANY: Any = plain
+
+
 @pytest.mark.parametrize(
     "function",
-    [keywords, more, Step, partial(plain, size=3)],
+    [keywords, more, Step, partial(ANY, size=3)],
     ids=["keywords", "more", "class", "wrong"],
 )
 def test_a_function_that_cannot_be_called_is_refused_before_the_run(
@@ -212,12 +215,12 @@ def test_what_is_no_whole_number_is_named(options: dict[str, Any]) -> None:
 
 
 def test_mean_and_std_may_be_arrays_or_tensors() -> None:
-    values = [0.5, 0.5, 0.5]
-    tops = [
-        evaluate(Linear(), DATA, mean=kind(values), std=kind(values)).images()["loss"].tolist()
-        for kind in (tuple, np.array, torch.tensor)
-    ]
-    assert tops[0] == tops[1] == tops[2]
+    kinds: list[Any] = [tuple, np.array, torch.tensor]
+    first, *others = (kind([0.5, 0.5, 0.5]) for kind in kinds)
+    expected = evaluate(Linear(), DATA, mean=first, std=first).images()["loss"].tolist()
+    for values in others:
+        run = evaluate(Linear(), DATA, mean=values, std=values)
+        assert run.images()["loss"].tolist() == expected
 
 
 @pytest.mark.parametrize(
