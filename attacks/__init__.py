@@ -4,6 +4,7 @@ Each module declares its own (`declaration`); all of them are imported here, and
 """
 
 from importlib import import_module
+from inspect import isfunction
 from pkgutil import iter_modules
 
 from .corruptions import corruption_condition
@@ -34,3 +35,6 @@ __all__ = [
 for _module in iter_modules(__path__):
     if not _module.ispkg:
         import_module(f"{__name__}.{_module.name}")
+for _spec in ATTACKS.values():
+    if isfunction(_spec.function):  # a module of its name would stand there else
+        globals()[_spec.function.__name__] = _spec.function

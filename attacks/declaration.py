@@ -9,10 +9,13 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 from torch import Tensor
 
 from robustbench_twicing.conditions.attack_batch import AttackBatch
-from robustbench_twicing.conditions.condition import Sweep
+from robustbench_twicing.conditions.condition import CLASS_SUBSET, CLEAN, Sweep
 from robustbench_twicing.conditions.threat_model import ThreatModel
+from robustbench_twicing.data.imagenet_c import OTHERS_PREFIX, PREFIX
+from robustbench_twicing.files.source_code import is_same_place
 from robustbench_twicing.registry import Registry
 
+from .libraries.from_torchattacks import PRESETS
 from .restarts import worst_of
 from .spec import AttackSpec, Settings
 
@@ -49,10 +52,12 @@ def attack(
         A decorator that leaves the function as it is.
 
     Raises:
-        ValueError: another function is declared under this name.
+        ValueError: another function is declared under this name, the name is none, or the function
+            cannot be called like that.
     """
 
     def declare(function: AttackFunction) -> AttackFunction:
+        _check(name, function)
         parameters = inspect.signature(function).parameters
         constants = {
             key: parameter
@@ -63,9 +68,7 @@ def attack(
         }
         if "threat" not in parameters:
             properties.setdefault("protocols", ("pixel",))
-        if name in ATTACKS and _is_same_code(ATTACKS[name].function, function):
-            del ATTACKS[name]  # its module is loaded again
-        ATTACKS[name] = AttackSpec(
+        spec = AttackSpec(
             name,
             sweep or sweep_of(function, *(streams or (name,))),
             function=function,
@@ -80,16 +83,25 @@ def attack(
             },
             **properties,
         )
+        if name in ATTACKS and is_same_place(ATTACKS[name].function, function):
+            del ATTACKS[name]  # its module is loaded again
+        ATTACKS[name] = spec
         return function
 
     return declare
 
 
-def _is_same_code(one: object, other: object) -> bool:
-    """Whether two functions come from the same place of the same file."""
-    codes = [getattr(function, "__code__", None) for function in (one, other)]
-    places = [(code.co_filename, code.co_qualname) for code in codes if code is not None]
-    return len(places) == 2 and places[0] == places[1]
+def _check(name: str, function: Callable[..., Tensor]) -> None:
+    ATTACKS.check_name(name, (CLEAN, CLASS_SUBSET, PREFIX, OTHERS_PREFIX, *PRESETS))
+    signature = inspect.signature(function)
+    passed = {key: None for key in PASSED if key in signature.parameters}
+    try:
+        signature.bind(None, None, None, **{"eps": None, **passed})
+    except TypeError as error:
+        raise ValueError(
+            f"attack {name!r} cannot be called: {error}; it must be a function "
+            "(model, x, y, *, eps, ...) -> x_adv whose other arguments have defaults"
+        ) from error
 
 
 @dataclass(frozen=True)

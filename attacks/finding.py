@@ -5,6 +5,8 @@ from functools import partial
 
 from robustbench_twicing.classifiers.user_code import is_user_code
 from robustbench_twicing.conditions.condition import CLEAN
+from robustbench_twicing.data.imagenet_c import id_meant
+from robustbench_twicing.errors import UserError
 from robustbench_twicing.registry import Registry, in_any_case
 
 from .declaration import ATTACKS
@@ -35,7 +37,7 @@ def find_attack(name: str) -> AttackSpec:
             ``path/file.py:function`` or ``module:function``. But for the last two in any case.
 
     Raises:
-        UserError: no attack has this name; the message names near ones.
+        UserError: no attack has this name; the message names near ones, or the id of a corruption.
     """
     from .libraries import (
         PRESETS,
@@ -53,6 +55,8 @@ def find_attack(name: str) -> AttackSpec:
         return foolbox_attack(kind)
     if is_user_code(name):
         return own_attack(name)
+    if name not in ATTACKS and (meant := id_meant(name)):
+        raise UserError(f"{name!r} is a corruption, not an attack; write it like {meant}")
     known: Registry[Callable[[], AttackSpec]] = Registry("attack")
     for declared in ATTACKS:
         known[declared] = partial(ATTACKS.__getitem__, declared)

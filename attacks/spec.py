@@ -11,6 +11,7 @@ from robustbench_twicing.conditions.condition import Condition, Sweep, condition
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.source_code import foreign_code_sha256
 
 Settings = Mapping[str, Any]
 SCORING_PASSES = 2
@@ -100,4 +101,5 @@ class AttackSpec:
             passes=None if passes is None else (passes[0] + SCORING_PASSES, passes[1]),
             notes=self.notes,
             about=self.about,
+            code_sha256=foreign_code_sha256(self.function or self.sweep, self.sweep),
         )

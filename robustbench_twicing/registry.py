@@ -1,6 +1,7 @@
 """Names: a plain dict that refuses duplicates and explains a failed look-up; names in any case."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from typing import Generic, NoReturn, TypeVar
 
@@ -34,6 +35,24 @@ class Registry(dict[str, T], Generic[T]):
         if name in self:
             raise ValueError(f"{self.kind} {name!r} is registered twice")
         super().__setitem__(name, entry)
+
+    def check_name(self, name: str, reserved: Collection[str] = ()) -> None:
+        """Refuse a name that ids of conditions and the command line cannot hold.
+
+        Args:
+            name: of what is declared.
+            reserved: names that mean something else.
+
+        Raises:
+            ValueError: other characters than letters, digits, ``-`` and ``_``, or a reserved name.
+        """
+        if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9_-]*", name):
+            raise ValueError(
+                f"{self.kind} {name!r}: a name is made of letters, digits, - and _, and begins "
+                f"with a letter or digit, like my-{self.kind}"
+            )
+        if name in reserved:
+            raise ValueError(f"{self.kind} {name!r}: this name has a meaning already; use another")
 
     def __missing__(self, name: str) -> NoReturn:
         near = get_close_matches(name, self, n=1)

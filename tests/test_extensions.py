@@ -6,22 +6,29 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 from torch import Tensor, nn
 
 import robustbench_twicing
 from attacks import ATTACKS, attack
+from attacks.corruptions import CORRUPTIONS
+from robustbench_twicing.classifiers.user_code import load_user_function
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.conditions.recorded import About
+from robustbench_twicing.data.imagenet_c import DECLARED
+from robustbench_twicing.errors import UserError
+from robustbench_twicing.evaluation.runner import Run
+from tests.tiny import Linear
 
 
 @pytest.fixture
 def made_up_attack() -> Iterator[str]:
-    @attack("fade", knowledge="none", source="made up", draws=False, about=About("Fade"))
+    @attack("made-up-fade", knowledge="none", source="made up", draws=False, about=About("Fade"))
     def fade(model: nn.Module, x: Tensor, y: Tensor, *, eps: float, share: float = 1.0) -> Tensor:
         return (x - share * eps).clamp(0, 1)
 
-    yield "fade"
-    del ATTACKS["fade"]
+    yield "made-up-fade"
+    del ATTACKS["made-up-fade"]
 
 
 @pytest.mark.slow
@@ -29,28 +36,90 @@ def test_an_attack_is_one_declaration(
     made_up_attack: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["attacks"]) == 0
-    assert "fade: L-infinity, none" in capsys.readouterr().out
+    assert "made-up-fade: L-infinity, none" in capsys.readouterr().out
     asked = "--model fmnist_deit --checkpoint bundled --data fashion-mnist:test1000 --limit 4"
-    asked += f" --attacks clean,{made_up_attack} --eps 4/255 --set fade.share=0.5"
+    asked += f" --attacks clean,{made_up_attack} --eps 4/255 --set made-up-fade.share=0.5"
     assert main(["plan", *asked.split()]) == 0
-    assert "fade@4/255" in capsys.readouterr().out
+    assert "made-up-fade@4/255" in capsys.readouterr().out
     out = tmp_path / "run"
     assert main(["eval", *asked.split(), "--out", str(out)]) == 0
-    row = pd.read_csv(out / "results.csv").set_index("condition").loc["fade@4/255"]
+    row = pd.read_csv(out / "results.csv").set_index("condition").loc["made-up-fade@4/255"]
     assert row["status"] == "ok"
-    assert row["attack"] == "fade"
+    assert row["attack"] == "made-up-fade"
     assert "share=0.5" in row["flags"].split(";")
     report = ["report", str(out), "--format", "html", "--plots", "--out", str(tmp_path / "page")]
     assert main(report) == 0
     page = (tmp_path / "page" / "index.html").read_text()
     assert "Accuracy under Fade" in page
-    assert (tmp_path / "page" / "accuracy-fade.png").exists()
-    fade = ATTACKS["fade"].function
+    assert (tmp_path / "page" / "accuracy-made-up-fade.png").exists()
+    fade = ATTACKS["made-up-fade"].function
     assert fade is not None
     script = robustbench_twicing.evaluate(
         "fmnist_deit=bundled",
         "fashion-mnist:test1000",
-        {"fade@4/255": partial(fade, share=0.5)},
+        {"made-up-fade@4/255": partial(fade, share=0.5)},
         limit=4,
     )
     assert script.results()["top1"].tolist() == [row["top1"]]
+
+
+MODULE = """
+from attacks import attack
+from attacks.corruptions import corruption
+
+LEAST = 0
+
+
+def toward(x, eps):
+    return x - eps
+
+
+@attack("made-up-fade", knowledge="none", source="made up")
+def fade(model, x, y, *, eps, share=1.0):
+    return toward(x, share * eps).clamp(LEAST, 1)
+
+
+@corruption("made-up-dusk", group="dusk")
+def dusk(image, severity, rng):
+    return image - image // (8 - severity)
+"""
+CHANGES = [
+    ("share * eps).", "share * eps / 2).", "the code of condition pixel:made-up-fade@4/255 has"),
+    ("share=1.0", "share=0.5", r"settings\.share is 1\.0 there and 0\.5 here"),
+    ("return x - eps", "return x - 2 * eps", "the code of condition pixel:made-up-fade@4/255 has"),
+    ("LEAST = 0", "LEAST = 0.1", "the code of condition pixel:made-up-fade@4/255 has"),
+    ("8 - severity", "9 - severity", "the code of condition pixel:corruption/made-up-dusk/2 has"),
+]
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A run with an attack and a corruption of a user's module, which lies beside it."""
+    folder = tmp_path_factory.mktemp("begun")
+    evaluate_module(folder, MODULE)
+    yield folder
+    del ATTACKS["made-up-fade"], CORRUPTIONS["made-up-dusk"], DECLARED["made-up-dusk"]
+
+
+def evaluate_module(folder: Path, text: str) -> Run:
+    (folder / "mine.py").write_text(text)
+    load_user_function(f"{folder / 'mine.py'}:fade")
+    conditions = ["made-up-fade@4/255", "corruption/made-up-dusk/2"]
+    x = torch.arange(2 * 3 * 32 * 32, dtype=torch.uint8).reshape(2, 3, 32, 32)
+    data = (x, torch.tensor([0, 1]))
+    return robustbench_twicing.evaluate(Linear(side=32), data, conditions, out=folder / "run")
+
+
+@pytest.mark.parametrize(("old", "new", "words"), CHANGES)
+def test_a_run_is_not_continued_with_other_code_of_the_same_name(
+    begun: Path, old: str, new: str, words: str
+) -> None:
+    assert evaluate_module(begun, MODULE).complete
+    changed = MODULE.replace(old, new)
+    assert changed != MODULE
+    with pytest.raises(UserError, match=words):
+        evaluate_module(begun, changed)
+
+
+def test_what_the_declared_code_does_not_use_may_change(begun: Path) -> None:
+    assert evaluate_module(begun, MODULE + "\n\ndef other():\n    return 1\n").complete

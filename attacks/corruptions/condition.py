@@ -5,12 +5,11 @@ from pathlib import Path
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
-from robustbench_twicing.data.image_maker import ImageSource
 from robustbench_twicing.data.imagenet_c import SIDE, Cell
 from robustbench_twicing.errors import UserError
 
 from .generated import GeneratedImages
-from .official import open_official
+from .official import OfficialImages, open_official
 
 NOTES = {
     "official": (
@@ -57,7 +56,7 @@ def corruption_condition(
     """
     cell = Cell(corruption, severity)
     generated = GeneratedImages(*cell, jpeg, side, None if frost_dir is None else str(frost_dir))
-    images: ImageSource = generated
+    images: GeneratedImages | OfficialImages = generated
     if folder is not None:
         if generated != GeneratedImages(*cell):
             raise UserError(
@@ -75,4 +74,5 @@ def corruption_condition(
         notes=NOTES[facts["source"]],
         flags=() if facts["side"] == SIDE else (f"not-imagenet-c-{facts['side']}px",),
         about=About(group=generated.spec.group),
+        code_sha256=images.code_sha256,
     )

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -119,18 +119,34 @@ def _check_record(data: Dataset, out: Path, recipe: Recipe) -> None:
         "side": recipe.side,
     }
     record = read_record(out)
-    if record is not None:
-        for key, value in facts.items():
-            if record.get(key) != value:
-                raise UserError(
-                    f"{out} was made with {key} {record.get(key)}, and this command asks for "
-                    f"{value}; use another --out"
-                )
-        return
-    if not is_free(out):
+    if record is None and not is_free(out):
         raise UserError(f"{out} is not empty and has no {RECORD}; use another --out")
-    text = json.dumps(facts, indent=1) + "\n"
-    write_atomically(out / RECORD, lambda path: path.write_text(text, encoding="utf-8"))
+    for key, value in facts.items():
+        if record is not None and record.get(key) != value:
+            raise UserError(
+                f"{out} was made with {key} {record.get(key)}, and this command asks for "
+                f"{value}; use another --out"
+            )
+    before = {} if record is None else record["code_sha256"]
+    code = _checked_code(before, out, recipe)
+    if record is None or code != before:
+        text = json.dumps(facts | ({"code_sha256": code} if code else {}), indent=1) + "\n"
+        write_atomically(out / RECORD, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def _checked_code(before: Mapping[str, str], out: Path, recipe: Recipe) -> dict[str, str]:
+    """The code of users' own corruptions, with those that have no images in the folder yet."""
+    code = dict(before)
+    for source in recipe.sources():
+        name, sha256 = source.corruption, source.code_sha256
+        if sha256 and name not in code and not (out / name).exists():
+            code[name] = sha256
+        if sha256 and code.get(name, sha256) != sha256:
+            raise UserError(
+                f"{out}: the code of corruption {name} has changed since its images were made; "
+                "use another --out"
+            )
+    return code
 
 
 def _write_image(output: _Output, index: int) -> int:

@@ -11,6 +11,7 @@ from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.imagenet_c import SIDE, is_of_imagenet_c
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.source_code import foreign_code_sha256
 from robustbench_twicing.seeds import derive_seed
 
 from .declaration import CORRUPTIONS, CorruptionSpec, at
@@ -135,6 +136,11 @@ class GeneratedImages:
         except UserError as error:
             return str(error)
         return ""
+
+    @property
+    def code_sha256(self) -> str:
+        """Of the function, where it is a user's own; else empty."""
+        return foreign_code_sha256(self.spec.function)
 
     def describe(self) -> dict[str, Any]:
         """What decides the pixels; not where the frost photographs, checked by hash, were found.

@@ -42,6 +42,8 @@ def find_folder(root: Path, corruption: str, severity: int) -> Path | None:
 def read_record(root: Path) -> dict[str, Any] | None:
     """What a folder written by this suite was made of; None for any other.
 
+    Its ``code_sha256`` has the code of users' own corruptions, by name.
+
     Raises:
         UserError: the record is damaged.
     """
@@ -54,4 +56,7 @@ def read_record(root: Path) -> dict[str, Any] | None:
     side = values.get("side", SIDE)
     if type(side) is not int or side < 1:
         raise UserError(f"{file} is damaged (side {side!r}); make the folder again")
-    return {**values, "side": side, "jpeg": bool(values["jpeg"])}
+    code = values.get("code_sha256", {})
+    if not isinstance(code, dict) or not all(isinstance(sha256, str) for sha256 in code.values()):
+        raise UserError(f"{file} is damaged (code_sha256 {code!r}); make the folder again")
+    return {**values, "side": side, "jpeg": bool(values["jpeg"]), "code_sha256": code}

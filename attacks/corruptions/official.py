@@ -34,6 +34,7 @@ class OfficialImages:
         files: how many image files there are.
         listing_sha256: of their names.
         endings: of their names.
+        code_sha256: of a user's own corruption that this suite made them with; else empty.
     """
 
     root: Path
@@ -44,6 +45,7 @@ class OfficialImages:
     files: int
     listing_sha256: str
     endings: tuple[str, ...]
+    code_sha256: str = ""
 
     def pixels(
         self, data: Dataset, index: int, preprocessing: Preprocessing, *, seed: int
@@ -135,6 +137,7 @@ def open_official(root: Path, cell: Cell) -> OfficialImages:
         len(stems),
         digest.hexdigest(),
         tuple(sorted(endings)),
+        "" if record is None else record["code_sha256"].get(cell.corruption, ""),
     )
 
 

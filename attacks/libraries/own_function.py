@@ -48,7 +48,7 @@ def _constants(name: str, function: Any) -> dict[str, Any]:
     except (TypeError, ValueError) as error:
         raise UserError(
             f"attack {name!r} cannot be called: {error}; it must be a function "
-            "(model, x, y, *, eps, generator) that returns adversarial pixels"
+            "(model, x, y, *, eps, generator) -> x_adv whose other arguments have defaults"
         ) from error
     constants = {
         parameter.name: parameter.default

@@ -106,6 +106,7 @@ def _condition(entry: Entry) -> dict[str, Any]:
         "clipped": "yes" if threat.clip else "no",
         "away from": f"{threat.label} label",
         "constants": ", ".join(settings),
+        "code": condition.code_sha256[:16],
     }
 
 

@@ -14,8 +14,9 @@ from ..classifiers.classifier import Classifier
 from ..conditions.budgets import parse_budget
 from ..conditions.condition import CLASS_SUBSET, CLEAN, Condition, clean, condition_id
 from ..conditions.threat_model import PIXEL, PROTOCOLS
-from ..data.imagenet_c import cells, is_corruption, parse_id
+from ..data.imagenet_c import cells, id_meant, is_corruption, parse_id
 from ..errors import UserError
+from ..files.source_code import foreign_code_sha256
 from .api_functions import Attack, Bound, check_call, holder_of, settings_of, sweep_of_script
 
 Conditions = str | Condition | Sequence[str | Condition] | Mapping[str, Attack | Condition | None]
@@ -85,6 +86,8 @@ def _named(name: str) -> Iterator[Condition]:
 
 def _split(name: str) -> tuple[str, Fraction]:
     attack, at, budget = name.rpartition("@")
+    if meant := id_meant(name):
+        raise UserError(f"condition {name!r} is a corruption; write it like {meant}")
     if not at or not attack:
         raise UserError(f"condition {name!r} names no budget; write it like pgd@4/255")
     return attack, parse_budget(budget)
@@ -108,6 +111,7 @@ def _from_function(name: str, attack: Attack, classifier: Classifier | None) -> 
         protocol=protocol,
         threat=threat,
         settings=settings,
+        code_sha256=foreign_code_sha256(attack),
         sweep=sweep_of_script(attack),
         white_box=True,
         passes=None,

@@ -46,11 +46,10 @@ class Bound(NamedTuple):
 
 
 def settings_of(attack: Attack) -> dict[str, Any]:
-    """What is recorded of a function: its name, its code by hash, and all that is bound to it."""
+    """What is recorded of a function beside its code: its name, and all that is bound to it."""
     bound = Bound.of(attack)
     settings = {
         "function": function_name(attack),
-        "source_sha256": _function_sha256(bound.function),
         **{key: _plain(value) for key, value in bound.arguments.items() if key != "eps"},
     }
     return settings if "generator" in _accepted(attack) else settings | {"block": BLOCK}
@@ -84,22 +83,6 @@ def holder_of(attack: Attack) -> object:
 
 def _holds_model(attack: Attack) -> bool:
     return isinstance(getattr(holder_of(attack), "model", None), nn.Module)
-
-
-def code_sha256(function: Callable[..., Any], described: str = "") -> str:
-    """SHA-256 of the source of a function or class, as far as Python has it, and of a text."""
-    try:
-        source = inspect.getsource(function)
-    except (OSError, TypeError):
-        source = ""  # compiled, or typed at a prompt
-    return sha256(f"{source}{described}".encode()).hexdigest()
-
-
-def _function_sha256(function: Callable[..., Any]) -> str:
-    """Of a function's source; of an object's class, and of how the object describes itself."""
-    if inspect.isroutine(function):
-        return code_sha256(function)
-    return code_sha256(type(function), repr(function))
 
 
 def _plain(value: object) -> bool | int | float | str | None:

@@ -15,7 +15,7 @@ from ..data.arrays import ArrayImages
 from ..data.dataset import Dataset
 from ..data.preprocessing import RGB, Preprocessing
 from ..errors import UserError
-from .api_functions import code_sha256
+from ..files.source_code import code_sha256
 
 Model = Classifier | nn.Module | str
 MODELS = (

@@ -65,6 +65,7 @@ class Condition:
         images: where the images come from that take the place of the clean ones. They are scored
             as they are: such a condition has no budget and no attack.
         about: see `About`.
+        code_sha256: of a user's own attack or corruption, its code; empty for what is shipped.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True)
@@ -84,6 +85,7 @@ class Condition:
     class_subset: Annotated[ClassList | None, Field(alias="over")] = None  # its name in version 1
     images: RecordedSource = None
     about: About = field(default_factory=About)
+    code_sha256: str = ""
 
     @property
     def units(self) -> float:

@@ -22,7 +22,8 @@ class About:
         iterated: it climbs by many steps what FGSM climbs by one, so that FGSM must not beat it.
         gradient_free: it finds what gradients do not show, wholly or in one of its parts.
         control: random changes, which every attack must beat.
-        group: of a corruption: ``noise``, ``blur``, ``weather`` and ``digital`` count in mCE.
+        group: of a corruption: what kind of change it is. It decides nothing: mCE counts fifteen of
+            ImageNet-C's names, whatever their group.
     """
 
     title: str = ""

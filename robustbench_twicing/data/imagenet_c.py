@@ -94,6 +94,15 @@ def is_corruption(name: str) -> bool:
     return name.partition("/")[0].lower() in (PREFIX, OTHERS_PREFIX)
 
 
+def id_meant(name: str) -> str:
+    """``imagenet-c/fog/3`` for ``fog``, ``fog/3`` or a mistyped severity; empty for other names."""
+    corruption, _, severity = name.partition("/")
+    if corruption not in DECLARED:
+        return ""
+    known = severity in map(str, SEVERITIES)
+    return Cell(corruption, int(severity) if known else 3).id
+
+
 def parse_id(name: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Corruptions and severities of ``imagenet-c/CORRUPTION[/SEVERITY]``, or ``corruption/...``.
 

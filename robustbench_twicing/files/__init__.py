@@ -5,7 +5,8 @@
 - `regular`: no pipes, no devices.
 - `atomic`: files that are there in full or not at all; whether something is there.
 - `printable`: text that cannot steer a terminal.
+- `source_code`: the code of functions and classes by hash.
 """
 
-__all__ = ["arrays", "atomic", "printable", "regular", "text"]
+__all__ = ["arrays", "atomic", "printable", "regular", "source_code", "text"]
 """The modules that other rooms may use."""

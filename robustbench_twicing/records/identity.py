@@ -5,6 +5,7 @@ kernels and the memory format with which a processor computes, which are noted p
 """
 
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from ..conditions.condition import CLASS_SUBSET, CLEAN, Condition
 from ..data.preprocessing import Preprocessing
 from .manifest import DatasetRecord, Manifest
 
+log = logging.getLogger(__name__)
 SETTINGS_OF_A_MODEL = ("sizes", "classes", "takes_pixels", "code_sha256")
 """What changes its numbers, of `ModelRecord.details`."""
 
@@ -45,6 +47,7 @@ def condition_identity(condition: Condition) -> dict[str, Any]:
             "eps": str(condition.eps),
             "threat": vars(condition.threat),
             "images": None if condition.images is None else condition.images.describe(),
+            "code_sha256": condition.code_sha256 or None,
         }
     )
 
@@ -84,6 +87,19 @@ def run_identity(manifest: Manifest) -> dict[str, Any]:
     return values
 
 
+def run_difference(old: Manifest, new: Manifest) -> "Difference | None":
+    """Where a run differs first from the one that is to continue it; None where it is the same.
+
+    A folder of before may not say the code of a user's own attack or corruption: a warning does.
+    """
+    before, now = run_identity(old), run_identity(new)
+    for key in (f"condition {condition.key}" for condition in new.conditions):
+        if key in before and before[key]["code_sha256"] is None and now[key]["code_sha256"]:
+            now[key]["code_sha256"] = None
+            log.warning("%s: the run does not say with which code; it cannot be compared", key)
+    return first_difference(before, now)
+
+
 OPTIONS: Mapping[str, str] = {
     "seed": "--seed",
     "device": "--device",
@@ -102,6 +118,10 @@ OPTIONS: Mapping[str, str] = {
 """By the first words of a name in `run_identity`: what to look at on the command line."""
 
 
+CODE = (".code_sha256", ".settings.sha256")
+"""How paths to hashes of code end; the latter is of a user's file on the command line."""
+
+
 class Difference(NamedTuple):
     """Where two nested plain values differ first.
 
@@ -114,6 +134,11 @@ class Difference(NamedTuple):
     path: str
     old: str
     new: str
+
+    @property
+    def code(self) -> str:
+        """Whose code it is, like ``condition pixel:rain@4/255``; empty for all other values."""
+        return next((self.path.removesuffix(end) for end in CODE if self.path.endswith(end)), "")
 
     @property
     def option(self) -> str:

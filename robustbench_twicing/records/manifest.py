@@ -141,6 +141,9 @@ class Manifest:
             for name in ("limit_seed", "typical_side"):
                 if evaluation["dataset"][name] is None:
                     del evaluation["dataset"][name]  # nothing is chosen, or corrupted
+        for condition in values["conditions"]:
+            if not condition["code_sha256"]:
+                del condition["code_sha256"]  # this suite's own
         return values
 
     @classmethod

@@ -14,7 +14,7 @@ from ..errors import UserError
 from ..files.atomic import asked, is_free, is_there, write_atomically, write_once
 from ..files.printable import folder_name
 from .cost import Cost
-from .identity import first_difference, run_identity
+from .identity import run_difference
 from .locks import Ownership
 from .manifest import PARTS, SESSIONS, SETTINGS, Evaluation, Manifest, read_settings
 from .manifest import binding_settings as binding
@@ -65,7 +65,7 @@ class RunFolder:
 
     @classmethod
     def create_or_continue(cls, path: Path, manifest: Manifest) -> Self:
-        """Start a run, or continue one: `run_identity` says whether it is the same.
+        """Start a run, or continue one: `run_difference` says whether it is the same.
 
         Raises:
             UserError: the folder holds something else, or a run with other settings (named).
@@ -73,7 +73,13 @@ class RunFolder:
         foreign = not is_free(path)  # asked first: another process may be about to begin the run
         if is_there(path / SETTINGS):
             folder = cls.open(path)
-            difference = first_difference(run_identity(folder.manifest), run_identity(manifest))
+            difference = run_difference(folder.manifest, manifest)
+            if difference and difference.code:
+                raise UserError(
+                    f"{path}: the code of {difference.code} has changed since the run was begun "
+                    f"(sha256 {difference.old[:8]} there, {difference.new[:8]} here); evaluate "
+                    "with the code of then, or use another --out"
+                )
             if difference:
                 raise UserError(
                     f"{path} was made with other settings: {difference.path} is {difference.old} "

@@ -21,7 +21,8 @@ def run(
     data: Annotated[str, typer.Option(help="Clean images, as for eval.")],
     out: Annotated[Path, typer.Option(help="Folder to write; what is there is kept.")],
     corruptions: Annotated[
-        str, typer.Option(help="Names, as `attacks` lists them, or main (15), extra (4), all.")
+        str,
+        typer.Option(help="Names of `attacks`, or main (15), extra (4), all (19 of ImageNet-C)."),
     ] = "main",
     severities: Annotated[str, typer.Option(help="Of 1 to 5: 3, 1,3,5 or 1-5.")] = ALL,
     labels: Annotated[str | None, typer.Option(help="Labels of a flat folder.")] = None,

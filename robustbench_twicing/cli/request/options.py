@@ -145,7 +145,11 @@ class EvalOptions:
     ] = "fp32"
     corruptions: Annotated[
         str | None,
-        _opt("--corruptions", help="Names, or main (15), extra (4), all.", panel=CORRUPTED),
+        _opt(
+            "--corruptions",
+            help="Names, or main (15), extra (4), all (19 of ImageNet-C).",
+            panel=CORRUPTED,
+        ),
     ] = None
     severities: Annotated[
         str | None, _opt("--severities", help="Of 1 to 5: 3, 1,3,5 or 1-5.", panel=CORRUPTED)

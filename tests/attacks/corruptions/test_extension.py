@@ -1,7 +1,8 @@
 """A corruption of one's own: one function with one declaration, and nothing else is changed."""
 
 import csv
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,13 @@ import pandas as pd
 import pytest
 from numpy.random import RandomState
 
-from attacks.corruptions import CORRUPTIONS, GeneratedImages, corruption, corruption_condition
+from attacks.corruptions import (
+    CORRUPTIONS,
+    CorruptionSpec,
+    GeneratedImages,
+    corruption,
+    corruption_condition,
+)
 from attacks.corruptions.declaration import Levels, at
 from attacks.corruptions.imaging.pixels import Pixels
 from reports import corruption_scores
@@ -33,9 +40,9 @@ def rain(image: Pixels, severity: int, rng: RandomState) -> Pixels:
 @pytest.fixture
 def declared(request: pytest.FixtureRequest) -> Iterator[str]:
     """The name of a corruption that is declared for one test; its group is the parameter."""
-    corruption("rain", group=getattr(request, "param", "drops"), levels=RAIN)(rain)
-    yield "rain"
-    del CORRUPTIONS["rain"], DECLARED["rain"]
+    corruption("made_up_rain", group=getattr(request, "param", "drops"), levels=RAIN)(rain)
+    yield "made_up_rain"
+    del CORRUPTIONS["made_up_rain"], DECLARED["made_up_rain"]
 
 
 @pytest.fixture
@@ -50,17 +57,17 @@ def test_it_is_listed_planned_evaluated_and_reported_and_never_in_mce(
     site: Site, declared: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["attacks"]) == 0
-    assert "rain" in capsys.readouterr().out
+    assert "made_up_rain" in capsys.readouterr().out
     asked = ("--corruptions", f"{declared},fog", "--imagenet-c-size", "32", "--workers", "2")
     given = ("--model", site.model, "--data", str(site.data), "--crop", "8")
     assert main(["plan", *given, *asked]) == 0
-    assert "corruption/rain/3" in capsys.readouterr().out
+    assert "corruption/made_up_rain/3" in capsys.readouterr().out
     assert site.eval(*asked) == 0
     rows = site.results()
-    assert [name for name in rows if "rain" in name] == [
-        f"corruption/rain/{severity}" for severity in SEVERITIES
+    assert [name for name in rows if "made_up_rain" in name] == [
+        f"corruption/made_up_rain/{severity}" for severity in SEVERITIES
     ]
-    row = rows["corruption/rain/3"]
+    row = rows["corruption/made_up_rain/3"]
     assert (row["attack"], row["status"], row["source"]) == (
         "corruption",
         "ok",
@@ -68,16 +75,18 @@ def test_it_is_listed_planned_evaluated_and_reported_and_never_in_mce(
     )
     with (site.root / "run" / "corruption_scores.csv").open(newline="") as file:
         numbers = list(csv.DictReader(file))
-    (mean,) = (number for number in numbers if number["corruption"] == "rain" and _is_ok(number))
+    (mean,) = (
+        number for number in numbers if number["corruption"] == "made_up_rain" and _is_ok(number)
+    )
     assert mean["number"] == "mean error"
     (mce,) = (number for number in numbers if number["number"] == "mCE")
-    assert "rain" not in mce["missing"]
+    assert "made_up_rain" not in mce["missing"]
     assert mce["status"] != "ok"
     capsys.readouterr()
     page = site.root / "page"
     assert main(["report", str(site.root / "run"), "--out", str(page), "--format", "html"]) == 0
     html = (page / "index.html").read_text()
-    assert "corruption/rain/3" in html
+    assert "corruption/made_up_rain/3" in html
     assert "1 corruptions that are not ImageNet-C" in html
 
 
@@ -93,14 +102,26 @@ def test_its_files_are_written_and_read(
     given = ("--data", str(site.data), "--corruptions", declared, "--severities", "2")
     size = ("--imagenet-c-size", "32")
     assert main(["corrupt", *given, "--out", str(made), *size, "--workers", "2"]) == 0
-    assert len(list((made / "rain" / "2").rglob("*.JPEG"))) == 11
-    same = ("--corruptions", "rain", "--severities", "2")
+    assert len(list((made / "made_up_rain" / "2").rglob("*.JPEG"))) == 11
+    same = ("--corruptions", "made_up_rain", "--severities", "2")
     assert site.eval(*same, "--imagenet-c", str(made), out="files") == 0
     assert site.eval(*same, *size, out="made-anew") == 0
-    files, anew = (site.results(out)["corruption/rain/2"]["top1"] for out in ("files", "made-anew"))
+    files, anew = (
+        site.results(out)["corruption/made_up_rain/2"]["top1"] for out in ("files", "made-anew")
+    )
     assert files == anew
-    assert main(["corrupt", *given[:2], "--corruptions", "rainn", "--out", str(made)]) == 1
-    assert "Did you mean 'rain'" in capsys.readouterr().err
+    again = ["corrupt", *given, "--out", str(made), *size]
+    assert main(again) == 0
+    record = made / "corrupted.json"
+    sha256 = json.loads(record.read_text())["code_sha256"][declared]
+    record.write_text(record.read_text().replace(sha256, "0" * 64))
+    capsys.readouterr()
+    assert main(again) == 1
+    assert f"the code of corruption {declared} has changed" in capsys.readouterr().err
+    assert site.eval(*same, "--imagenet-c", str(made), out="files") == 1
+    assert f"the code of condition pixel:corruption/{declared}/2 has" in capsys.readouterr().err
+    assert main(["corrupt", *given[:2], "--corruptions", "made_up_rainn", "--out", str(made)]) == 1
+    assert "Did you mean 'made_up_rain'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("declared", ["drops", "extra"], indirect=True)
@@ -129,12 +150,12 @@ def test_whatever_it_calls_its_group_no_mean_counts_it(declared: str) -> None:
         assert scores["percent"].to_dict()[number, ""] == alone.to_dict()[number, ""]
     assert "mean CE of the 4 extra corruptions" not in set(without["number"])
     assert "mean CE of the 4 extra corruptions" not in scores.index.get_level_values(0)
-    assert scores.loc[("mean error", "rain"), "percent"] == 100
+    assert scores.loc[("mean error", "made_up_rain"), "percent"] == 100
 
 
 def test_its_group_and_what_decides_its_pixels_are_recorded(declared: str) -> None:
     condition = corruption_condition(declared, 3)
-    assert condition.id == "corruption/rain/3"
+    assert condition.id == "corruption/made_up_rain/3"
     assert condition.about.group == "drops"
     assert condition.images is not None
     described = condition.images.describe()
@@ -144,15 +165,69 @@ def test_its_group_and_what_decides_its_pixels_are_recorded(declared: str) -> No
 
 
 def test_a_suite_file_may_name_it(declared: str) -> None:
-    suite = parse_suite("conditions: [{corruption: rain, severity: 1}]", "mine")
+    suite = parse_suite("conditions: [{corruption: made_up_rain, severity: 1}]", "mine")
     assert suite.conditions[0].corruption == (declared,)
-    with pytest.raises(UserError, match="no corruption is called 'sleet'"):
-        parse_suite("conditions: [{corruption: sleet}]", "mine")
+    with pytest.raises(UserError, match="no corruption is called 'made_up_sleet'"):
+        parse_suite("conditions: [{corruption: made_up_sleet}]", "mine")
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        ({}, r"looks up 'drops', which its levels \(none\) lack; give it 5 numbers"),
+        ({"drop": (1,) * 5}, r"looks up 'drops', which its levels \(drop\) lack"),
+        ({"drops": (1, 2, 3, 4)}, r"give 'drops' the values \(1, 2, 3, 4\); it needs 5 numbers"),
+        ({"drops": (1, 2, 3, 4, "5")}, "it needs 5 numbers, severity 1 first"),
+        ({"drops": 1}, "it needs 5 numbers, severity 1 first"),
+    ],
+)
+def test_levels_are_checked_where_they_are_declared(levels: Levels, words: str) -> None:
+    with pytest.raises(ValueError, match=f"corruption 'made_up_rain': its .*{words}"):
+        corruption("made_up_rain", group="drops", levels=levels)(rain)
+    assert "made_up_rain" not in DECLARED
+
+
+def test_a_variable_that_holds_the_constants_is_followed() -> None:
+    def sleet(image: Pixels, severity: int, rng: RandomState) -> Pixels:
+        constants = at(RAIN, severity)
+        return image + np.uint8(constants["drops"] + constants["flakes"])
+
+    with pytest.raises(ValueError, match=r"looks up 'flakes', which its levels \(drops\) lack"):
+        corruption("made_up_sleet", group="drops", levels=RAIN)(sleet)
+
+
+@pytest.mark.parametrize("name", ["made up", "made/up", "made,up", "made@4/255", "-made", ""])
+def test_a_name_is_one_that_ids_can_hold(name: str) -> None:
+    with pytest.raises(ValueError, match=f"corruption '{name}': a name is made of letters"):
+        corruption(name, group="drops", levels=RAIN)(rain)
+    with pytest.raises(ValueError, match="corruption 'all': this name has a meaning already"):
+        corruption("all", group="drops", levels=RAIN)(rain)
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (lambda image: image / 255, r"returned float64 \(32, 32, 3\) for uint8 \(32, 32, 3\)"),
+        (lambda image: image[:8], r"returned uint8 \(8, 32, 3\) for uint8 \(32, 32, 3\)"),
+        (lambda image: image["x"], "failed at severity 2: IndexError: only integers"),
+    ],
+)
+def test_what_a_corruption_returns_is_checked(
+    result: Callable[[Pixels], Pixels], words: str
+) -> None:
+    spec = CorruptionSpec("made_up_rain", lambda image, severity, rng: result(image), "drops")
+    with pytest.raises(UserError, match=f"corruption made_up_rain {words}"):
+        spec.apply(np.zeros((32, 32, 3), np.uint8), 2, RandomState(0))
+
+
+def test_a_module_may_be_loaded_again(declared: str) -> None:
+    corruption(declared, group="again", levels=RAIN)(rain)
+    assert CORRUPTIONS[declared].group == DECLARED[declared] == "again"
 
 
 def test_a_name_is_declared_once(declared: str) -> None:
     with pytest.raises(ValueError, match="'fog' is registered twice"):
-        corruption("fog", group="weather")(rain)
+        corruption("fog", group="weather", levels=RAIN)(rain)
     assert CORRUPTIONS["fog"].function is not rain
 
 

@@ -8,7 +8,13 @@ import pytest
 
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import ThreatModel
-from robustbench_twicing.records.identity import OPTIONS, Difference, first_difference, run_identity
+from robustbench_twicing.records.identity import (
+    OPTIONS,
+    Difference,
+    first_difference,
+    run_difference,
+    run_identity,
+)
 from robustbench_twicing.records.manifest import Evaluation, Manifest
 from robustbench_twicing.records.schema import SCHEMA_VERSION, Status, check_version
 from tests.plain_manifest import plain_condition, plain_evaluation
@@ -88,6 +94,7 @@ OTHER: list[tuple[dict[str, Any], str]] = [
     ({"dataset__source": "generated"}, "--data"),
     ({"dataset__limit_seed": 3}, "--limit-seed"),
     ({"condition__settings": {"steps": 3}}, "--set"),
+    ({"condition__code_sha256": "x"}, "--set"),
     ({"condition__threat": ThreatModel(clip=False)}, "--protocol"),
     ({"attack_precision": "bf16"}, "--attack-precision"),
     ({"device": "cuda"}, "--device"),
@@ -106,6 +113,28 @@ def test_what_changes_numbers_makes_another_run(changed: dict[str, Any], option:
     difference = first_difference(run_identity(manifest()), run_identity(manifest(**changed)))
     assert difference is not None
     assert option in difference.option
+
+
+def test_code_that_a_folder_of_before_does_not_say_is_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    old, new, newer = (manifest(condition__code_sha256=code) for code in ("", "x", "y"))
+    assert run_difference(old, new) is None
+    assert "the run does not say with which code" in caplog.text
+    caplog.clear()
+    assert run_difference(new, new) is None
+    for one, other in ((new, newer), (new, old)):
+        difference = run_difference(one, other)
+        assert difference is not None
+        assert difference.code == f"condition {new.conditions[0].key}"
+    assert not caplog.text
+
+
+def test_code_of_this_suite_is_not_in_the_file() -> None:
+    (plain,) = manifest().to_json()["conditions"]
+    (own,) = manifest(condition__code_sha256="x").to_json()["conditions"]
+    assert "code_sha256" not in plain
+    assert own == plain | {"code_sha256": "x"}
 
 
 def test_every_name_of_an_identity_has_its_options() -> None:
