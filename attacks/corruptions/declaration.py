@@ -13,7 +13,7 @@ from numpy.random import RandomState
 
 from robustbench_twicing.data.imagenet_c import DECLARED, GROUPS, SEVERITIES
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.files.source_code import is_same_place, is_shipped
+from robustbench_twicing.files.source_code import is_same_place
 from robustbench_twicing.registry import Registry
 
 from .imaging.pixels import Pixels, check_pixels
@@ -53,19 +53,11 @@ class CorruptionSpec:
 
         Raises:
             UserError: a severity that does not exist, an image that it cannot work on, files that
-                are not found, or a user's own function that fails or returns something else.
+                are not found, or a function that returns something else.
         """
         check_pixels(image, self.name, grey=self.grey)
         files = {} if self.needs is None else {"frost_dir": frost_dir}
-        try:
-            corrupted = np.ascontiguousarray(self.function(image, severity, rng, **files))
-        except Exception as error:
-            if isinstance(error, UserError) or is_shipped(self.function):
-                raise
-            raise UserError(
-                f"corruption {self.name} failed at severity {severity}: "
-                f"{type(error).__name__}: {error}"
-            ) from error
+        corrupted = np.ascontiguousarray(self.function(image, severity, rng, **files))
         if corrupted.dtype != np.uint8 or corrupted.shape != image.shape:
             raise UserError(
                 f"corruption {self.name} returned {corrupted.dtype} {corrupted.shape} for "

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from PIL import Image
 
 from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.image_maker import place_of
 from robustbench_twicing.data.imagenet_c import SEVERITIES, SIDE, cells
 from robustbench_twicing.data.remembered import remember
 from robustbench_twicing.data.worker_pool import WorkerPool
@@ -74,7 +75,8 @@ def write_folder(data: Dataset, out: Path, recipe: Recipe, *, workers: int = 1) 
         The number of files that each image added.
 
     Raises:
-        UserError: a folder made with another recipe or from other images, two images of one name.
+        UserError: a folder made with another recipe, other code or from other images, two images of
+            one name, or a corruption that fails.
         BadImageError: an image that cannot be decoded.
     """
     names = _file_names(data, ".JPEG" if recipe.jpeg else ".png")
@@ -158,7 +160,15 @@ def _write_image(output: _Output, index: int) -> int:
     ]
     data = remember(output.data, 1)
     for source, path in missing:
-        corrupted = source.corrupted(data, index, seed=output.recipe.seed)
+        try:
+            corrupted = source.corrupted(data, index, seed=output.recipe.seed)
+        except (UserError, MemoryError):
+            raise
+        except Exception as error:
+            raise UserError(
+                f"corruption {source.corruption} failed at severity {source.severity}: "
+                f"{type(error).__name__}: {error}{place_of(error)}"
+            ) from error
         write_atomically(path, partial(_save, corrupted, output.recipe.jpeg))
     return len(missing)
 

@@ -1,4 +1,4 @@
-"""Sixteen pixels of every corruption and severity, so that nothing moves unseen.
+"""Sixteen pixels of ImageNet-C's corruptions at every severity, so that nothing moves unseen.
 
 The values were written by this suite when it equalled the 2018 outputs (see test_golden.py);
 unlike those they are at hand everywhere. Borders and corners are among the pixels.
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from attacks.corruptions import CORRUPTIONS, SEVERITIES, corrupt, image_rng
+from attacks.corruptions import EXTRA, MAIN, SEVERITIES, corrupt, image_rng
 from attacks.corruptions.imaging.pixels import Pixels
 
 ROWS = (0, 0, 0, 223, 223, 1, 112, 40, 65, 89, 150, 199, 20, 31, 180, 77)
@@ -20,7 +20,7 @@ PINNED = json.loads((Path(__file__).parent / "pinned_pixels.json").read_text())
 
 @pytest.mark.parametrize("severity", SEVERITIES)
 # How a JPEG is decoded is the library's affair; test_digital.py compares with Pillow.
-@pytest.mark.parametrize("name", [name for name in CORRUPTIONS if name != "jpeg_compression"])
+@pytest.mark.parametrize("name", sorted({*MAIN, *EXTRA} - {"jpeg_compression"}))
 def test_pixels_are_where_they_were(
     name: str, severity: int, scene: Pixels, request: pytest.FixtureRequest
 ) -> None:
