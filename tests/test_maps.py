@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from attacks import ATTACKS
+from attacks.corruptions import CORRUPTIONS, EXTRA, MAIN
+from reports import COLUMNS
+from reports.tables.presets import preset_names
+
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ("docs/architecture.md", "CONTRIBUTING.md")
 LINKS = re.compile(r"\]\(([^)#:]+)\)")
@@ -75,6 +80,34 @@ def test_the_table_of_rooms_is_complete() -> None:
 def test_the_documents_name_enough_for_these_tests_to_mean_something() -> None:
     assert len(set(mentions(PATHS))) > 60
     assert len(set(mentions(MEMBERS))) > 20
+
+
+def documented(document: str) -> set[str]:
+    """What a document has in code form in the first cell of a table's row."""
+    rows = re.findall(r"^\| (`[^|]*) \|", text(document), re.MULTILINE)
+    return {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+
+
+def test_every_column_of_results_csv_is_explained() -> None:
+    for name in set(COLUMNS) - documented("docs/results.md"):
+        pytest.fail(f"docs/results.md: add a row to the first table, | `{name}` | meaning |")
+
+
+def test_every_preset_of_tables_is_explained() -> None:
+    for name in set(preset_names()) - documented("docs/reports.md"):
+        pytest.fail(f"docs/reports.md: add a row under Tables, | `{name}` | rows and columns |")
+
+
+def test_every_attack_is_explained() -> None:
+    for name in set(ATTACKS) - documented("docs/protocols.md"):
+        pytest.fail(f"docs/protocols.md: add a row to the table of attacks, | `{name}` | meaning |")
+
+
+def test_every_corruption_beside_those_of_imagenet_c_is_explained() -> None:
+    for name in set(CORRUPTIONS) - {*MAIN, *EXTRA} - documented("docs/corruptions.md"):
+        pytest.fail(
+            f"docs/corruptions.md: add a row, | `{name}` | meaning |, to a table of its own"
+        )
 
 
 def test_every_target_is_in_the_makefile() -> None:

@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING, NamedTuple
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.source_code import is_same_place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,9 +63,15 @@ def preset(
     has_budgets: bool = False,
     on_page: bool = False,
 ) -> Callable[[MakeTables], MakeTables]:
-    """Declare a function as the preset of this name; see `Preset`."""
+    """Declare a function as the preset of this name; see `Preset`.
+
+    Raises:
+        ValueError: another function is declared under this name.
+    """
 
     def declare(make: MakeTables) -> MakeTables:
+        if name in PRESETS and not is_same_place(PRESETS[name].make, make):
+            raise ValueError(f"preset {name!r} is declared twice; give one of them another name")
         PRESETS[name] = Preset(make, by, has_budgets, on_page)
         return make
 
@@ -80,6 +87,8 @@ def all_presets() -> dict[str, Preset]:
     """By name, in the order of `preset_names`."""
     for module in iter_modules(__path__):
         import_module(f"{__name__}.{module.name}")
+        if module.name not in PRESETS:
+            raise ValueError(f"{module.name}.py of {__name__} declares no @preset({module.name!r})")
     return {name: PRESETS[name] for name in preset_names()}
 
 

@@ -251,11 +251,13 @@ def test_other_constants_never_share_a_column(name: str, tmp_path: Path) -> None
             tmp_path / "2", {"b": {"pgd@4/255": ATTACKED["pgd@4/255"]}}, settings={"steps": 40}
         ),
     ]
-    if name in ("table1", "sweeps"):
-        with pytest.raises(UserError, match=r"would mix: settings\.steps is 20 for a and 40 for b"):
-            tables(name, *folders)
-    else:
-        assert isinstance(tables(name, *folders), list)
+    refused = False
+    try:
+        tables(name, *folders)
+    except UserError as error:
+        assert "would mix: settings.steps is 20 for a and 40 for b" in str(error)  # noqa: PT017
+        refused = True
+    assert refused or name not in ("table1", "sweeps")
 
 
 def test_all_results_show_status_only_where_it_matters(tmp_path: Path) -> None:
