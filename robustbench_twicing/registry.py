@@ -44,14 +44,16 @@ class Registry(dict[str, T], Generic[T]):
             reserved: names that mean something else.
 
         Raises:
-            ValueError: other characters than letters, digits, ``-`` and ``_``, or a reserved name.
+            ValueError: other characters than letters, digits, ``-`` and ``_``, or a reserved name;
+                or one that differs from another in case alone.
         """
         if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9_-]*", name):
             raise ValueError(
                 f"{self.kind} {name!r}: a name is made of letters, digits, - and _, and begins "
                 f"with a letter or digit, like my-{self.kind}"
             )
-        if name in reserved:
+        taken = {other.lower() for other in (*reserved, *(self.keys() - {name}))}
+        if name.lower() in taken:  # names are asked for in any case
             raise ValueError(f"{self.kind} {name!r}: this name has a meaning already; use another")
 
     def __missing__(self, name: str) -> NoReturn:

@@ -34,7 +34,8 @@ def test_the_notebook_runs() -> None:
         shown("".join(cell["source"]), names) for cell in cells if cell["cell_type"] == "code"
     ]
     runs = [value for value in values if isinstance(value, EvaluatedRun)]
-    assert len(runs) == 3
+    assert len(runs) == 4
+    assert runs[1].results()["top1"].tolist() == runs[2].results()["top1"].tolist()
     assert all("<td" in run._repr_html_() for run in runs)
     tables = [value for value in values if isinstance(value, pd.DataFrame)]
     statuses = tables[1].set_index("condition")["status"].to_dict()

@@ -27,6 +27,7 @@ def unmoved(model: object, x: Tensor, y: Tensor, *, eps: float) -> Tensor:
         ("clean", "this name has a meaning already; use another"),
         ("corruption", "this name has a meaning already"),
         ("autoattack", "this name has a meaning already"),
+        ("PGD", "this name has a meaning already"),
         ("pgd", "is registered twice"),
     ],
 )
