@@ -12,5 +12,14 @@ Read it in this order:
 - `clean_accuracy`: of one file under each model that it could be.
 """
 
-__all__ = ["clean_accuracy", "distributed", "options", "progress", "runner", "tasks", "validation"]
+__all__ = [
+    "clean_accuracy",
+    "clean_step",
+    "distributed",
+    "options",
+    "progress",
+    "runner",
+    "tasks",
+    "validation",
+]
 """The modules that other rooms may use."""

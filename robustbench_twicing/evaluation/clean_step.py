@@ -8,9 +8,11 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
+from ..classifiers.classifier import Classifier
 from ..classifiers.device import is_out_of_memory
 from ..conditions.attack_batch import AttackBatch
 from ..conditions.condition import Condition
+from ..data.dataset import Dataset
 from ..data.loader import LoadedBatch, to_tensor
 from ..errors import BrokenAttackError, UserError
 from ..files.printable import one_line
@@ -74,7 +76,7 @@ def score_clean(
     )
     fields = clean_fields(context.label, context.data, batch)
     with meter.measure(conditions[0].key), network_logits(context.classifier) as answers:
-        scores = _clean_scores(context, attacked)
+        scores = clean_scores(context.label, context.classifier, context.data, attacked)
     fields |= as_clean(scores)
     if white_box is not None:
         with meter.measure(white_box.key):
@@ -111,24 +113,31 @@ def _gradient_sizes(attacked: AttackBatch, condition: Condition) -> Columns:
     return {"gradient": gradient.abs().flatten(1).amax(1).double().cpu().numpy()}
 
 
-def _clean_scores(context: Context, attacked: AttackBatch) -> Scores:
-    classes = _logits(context, attacked).shape[1]
-    if context.data.space is None:
-        check_classes(context.label, classes, context.data)
-    try:
-        return score(attacked.logits, attacked.y)
-    except BrokenAttackError as error:
-        raise UserError(
-            f"{context.label}: {error}, on clean images; check its weights "
-            f"({context.classifier.record.checkpoint})"
-        ) from error
+def clean_scores(
+    label: str, classifier: Classifier, data: Dataset, attacked: AttackBatch
+) -> Scores:
+    """Score the clean images; what cannot be scored at all is one line.
 
+    Args:
+        label: of the model.
+        classifier: the model.
+        data: where the images are from.
+        attacked: the images as the model is shown them.
 
-def _logits(context: Context, attacked: AttackBatch) -> Tensor:
-    """Clean logits; a network that cannot be run at all is the end, in one line."""
+    Raises:
+        UserError: the network fails, has other classes, or its logits are not finite.
+    """
     try:
-        return attacked.logits
+        logits = attacked.logits
     except (Exception, SystemExit) as error:
         if is_out_of_memory(error) or isinstance(error, UserError):
             raise
-        raise network_failure(context.label, attacked.x, error) from error
+        raise network_failure(label, attacked.x, error) from error
+    if data.space is None:
+        check_classes(label, logits.shape[1], data)
+    try:
+        return score(logits, attacked.y)
+    except BrokenAttackError as error:
+        raise UserError(
+            f"{label}: {error}, on clean images; check its weights ({classifier.record.checkpoint})"
+        ) from error

@@ -101,7 +101,7 @@ def network_failure(label: str, x: Tensor, error: BaseException) -> UserError:
     """What is wrong where a network cannot be run on images x at all."""
     return UserError(
         f"{label}: the network fails on images of {tuple(x.shape)}: "
-        f"{type(error).__name__}: {error}{place_of(error)}"
+        f"{type(error).__name__}: {error}{place_of(error)}; check --crop and the model"
     )
 
 

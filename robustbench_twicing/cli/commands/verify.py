@@ -13,11 +13,10 @@ from ..signals import DONE, ERROR_ROWS
 
 if TYPE_CHECKING:
     from rich.table import Table
-    from torch import Tensor
 
     from attacks.verification import Agreement
 
-    from ...classifiers.classifier import Classifier
+    from ...conditions.attack_batch import AttackBatch
 
 IMAGES = 4
 DEFAULT_DATA = "samples:imagenet"
@@ -57,8 +56,11 @@ def run(options: EvalOptions) -> int:
     from attacks.verification import Setting, verify
 
     from ...classifiers.device import choose_device
+    from ...conditions.attack_batch import AttackBatch
     from ...conditions.budgets import parse_budgets
     from ...data.loader import to_tensor
+    from ...evaluation.clean_step import clean_scores
+    from ...evaluation.validation import check_request
     from ..request.request import make_request
     from ..terminal import Console
 
@@ -72,7 +74,8 @@ def run(options: EvalOptions) -> int:
     if len(request.tasks) > 1:
         names = ", ".join(task.data.name for task in request.tasks)
         raise UserError(f"verify compares on one data set, and these are several: {names}")
-    (data, _), *_ = request.tasks
+    check_request(request.models, request.tasks)
+    data = request.tasks[0].data
     device = choose_device(options.device)
     console = Console()
     agreements: list[Agreement] = []
@@ -83,7 +86,9 @@ def run(options: EvalOptions) -> int:
         pixels = [data.pixels(index, model.preprocessing) for index in indices]
         x = to_tensor(np.stack(pixels), device)
         y = torch.tensor([data.labels[index] for index in indices], device=device)
-        _check(label, model.to(device), x, y)
+        clean = AttackBatch(model.to(device), x, y, images=data.ids[: len(x)])
+        clean_scores(label, model, data, clean)
+        _check_gradient(label, clean)
         rows = list(verify(Setting(model, x, y, budget, options.seed)))
         agreements += rows
         console.print(_table(f"{label}, {len(x)} images, eps {budget * 255:g}/255", rows))
@@ -95,31 +100,12 @@ def run(options: EvalOptions) -> int:
     return ERROR_ROWS if any(row.agrees is False for row in agreements) else DONE
 
 
-def _check(label: str, model: "Classifier", x: "Tensor", y: "Tensor") -> None:
-    """Refuse a model on which nothing can be compared."""
-    import torch
-
+def _check_gradient(label: str, clean: "AttackBatch") -> None:
+    """Refuse a network without a gradient, on which nothing can be compared."""
     from ...classifiers.gradient import input_gradient
 
     try:
-        with torch.no_grad():
-            logits = model(x)
-    except (Exception, SystemExit) as error:
-        raise UserError(
-            f"{label}: the network fails on images of {tuple(x.shape)}: {type(error).__name__}: "
-            f"{error}; check --crop and the model"
-        ) from error
-    if int(y.max()) >= logits.shape[1]:
-        raise UserError(
-            f"{label} has {logits.shape[1]} classes, the images have labels up to {int(y.max())}; "
-            "they must be the same classes"
-        )
-    if not torch.isfinite(logits).all():
-        raise UserError(
-            f"{label}: the logits are not finite; check its weights ({model.record.checkpoint})"
-        )
-    try:
-        input_gradient(model, x, y)
+        input_gradient(clean.model, clean.x, clean.y)
     except (Exception, SystemExit) as error:
         raise UserError(
             f"{label}: the network has no gradient that attacks could follow: "

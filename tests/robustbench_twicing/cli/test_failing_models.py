@@ -69,7 +69,7 @@ def test_a_backward_pass_that_fails_is_error_rows(
     [
         ("Network", "no gradient that attacks could follow: RuntimeError: no way back"),
         ("Leaving", "no gradient that attacks could follow: SystemExit: bye"),
-        ("Gone", "the network fails on images of (4, 3, 28, 28): SystemExit: gone"),
+        ("Gone", "the network fails on images of (1, 3, 28, 28): SystemExit: gone"),
     ],
 )
 def test_verify_refuses_it_in_one_line(

@@ -1,11 +1,17 @@
-"""Shards: every part once, the first parts of a process before those of others."""
+"""Options of a run; shards: every part once, the first parts of a process before others."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from robustbench_twicing.cli.request.options import EvalOptions
+from robustbench_twicing.cli.request.request import make_run_options
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.evaluation.options import WHOLE, Shard
+from robustbench_twicing.evaluation.options import WHOLE, Options, Shard
+
+
+def test_the_command_line_has_the_defaults_of_python() -> None:
+    assert make_run_options(EvalOptions()) == Options()
 
 
 def test_a_shard_is_one_of_n() -> None:
