@@ -21,6 +21,11 @@ LARGEST_GROWTH = 100
 HARMLESS_SIZE = 64 * 2**20
 """Bytes that any archive may unpack to."""
 _ZIP = b"PK"
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+"""By version of the format; the third is for names of fields alone."""
 
 
 class Archive:
@@ -113,16 +118,24 @@ class ArrayFile:
         self.path = path
         try:
             self._stamp = _stamp(path.stat())
-            # This refuses objects, and a file that is too short; nothing is read through the map.
-            with np.errstate(over="raise"):  # a shape that overflows
-                mapped = np.lib.format.open_memmap(path, mode="r")
-            self.shape, self.dtype = mapped.shape, mapped.dtype
-            self._fortran = not mapped.flags.c_contiguous
-            self._start = int(mapped.offset)
+            with path.open("rb") as file:
+                read_header = _HEADERS[np.lib.format.read_magic(file)]
+                self.shape, self._fortran, self.dtype = read_header(file)
+                self._start = file.tell()
+            self._check_size(self._stamp[0] - self._start)
         except OSError as error:
             raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
         except Exception as error:  # numpy raises anything on damaged bytes
             raise UserError(f"{path} is not a numpy file of plain numbers ({error})") from error
+
+    def _check_size(self, available: int) -> None:
+        """Raise ValueError for objects, which are pickled, and for a file that is too short."""
+        if self.dtype.hasobject:
+            raise ValueError("it holds Python objects")
+        needed = math.prod(self.shape) * self.dtype.itemsize
+        strange = any(type(length) is not int or length < 0 for length in self.shape)
+        if strange or needed > available:
+            raise ValueError(f"shape {self.shape} needs {needed:,} bytes, and it has {available:,}")
 
     def __len__(self) -> int:
         return int(self.shape[0])

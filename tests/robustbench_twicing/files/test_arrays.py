@@ -1,7 +1,9 @@
 """Numpy files that others wrote: refused in one line, whatever numpy and zipfile make of them."""
 
+import errno
 import io
 import math
+import mmap
 import os
 import pickle
 import zipfile
@@ -102,6 +104,16 @@ VALUES = np.random.default_rng(0).integers(0, 256, (6, 4, 5, 3), dtype=np.uint8)
 def saved(folder: Path, values: NDArray[Any] = VALUES) -> Path:
     np.save(folder / "a.npy", values)
     return folder / "a.npy"
+
+
+def test_a_file_system_that_maps_no_files_will_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any, **options: Any) -> None:
+        raise OSError(errno.ENODEV, "No such device")
+
+    monkeypatch.setattr(mmap, "mmap", refuse)
+    np.testing.assert_array_equal(ArrayFile(saved(tmp_path)).whole, VALUES)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
