@@ -20,8 +20,8 @@ from .imagenet_c.corruption_scores import (
 )
 from .merging.runs import Runs
 from .metrics.notes import common_flags, flags_of, notes
-from .tables.formats.as_console import print_notes, print_slots, print_title
-from .tables.formats.layout import Slot
+from .tables.formats.as_console import print_columns, print_notes, print_title
+from .tables.formats.layout import TextColumn
 
 MARKS = {"error": "error", INCOMPLETE: "part"}
 """What stands in place of a corruption's error where it has none."""
@@ -31,6 +31,18 @@ SCORED = ("top-1 %", "95 % range", "top-5 %", "robust %", "change/255")
 def print_results(
     runs: Runs, table: pd.DataFrame, console: Console, *, reference: ReferenceErrors | None = None
 ) -> None:
+    """As `print_report`.
+
+    Args:
+        runs: for the sentences about models and data.
+        table: `results` of the runs.
+        console: where to.
+        reference: the reference errors of CE and mCE, AlexNet unless given.
+    """
+    print_report(runs, table, corruption_scores(table, reference=reference), console)
+
+
+def print_report(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, console: Console) -> None:
     """Print one section per label and data set, then what must be known about the numbers.
 
     Corruptions have tables of their own.
@@ -38,8 +50,8 @@ def print_results(
     Args:
         runs: for the sentences about models and data.
         table: `results` of the runs.
+        scores: `corruption_scores` of the table.
         console: where to.
-        reference: the reference errors of CE and mCE, AlexNet unless given.
     """
     common = common_flags(table)
     subjects = table[~table["attack"].isin(CORRUPTED)].groupby(["label", "dataset"], sort=False)
@@ -51,7 +63,7 @@ def print_results(
         if rows["protocol"].nunique() > 1:
             title = f"{label} on {dataset}: the protocols side by side, top-1 %"
             _print_side_by_side(title, rows, console)
-    print_corruptions(table, corruption_scores(table, reference=reference), console)
+    print_corruptions(table, scores, console)
     print_notes(notes(runs, table), console)
 
 
@@ -60,12 +72,12 @@ def _print_section(title: str, section: pd.DataFrame, common: set[str], console:
     most = section["n_images"].max()
     rows = [_cells(row, common, most) for _, row in section.iterrows()]
     name, *columns = (
-        Slot(head, [row[place] for row in rows], is_name=not place)
+        TextColumn(head, [row[place] for row in rows], is_name=not place)
         for place, head in enumerate(("condition", *SCORED, "!"))
     )
     print_title(title, console, style="italic")
     marked = any(columns[-1].texts)
-    print_slots([name], columns if marked else columns[:-1], console)
+    print_columns([name], columns if marked else columns[:-1], console)
 
 
 def _cells(row: "pd.Series[Any]", common: set[str], most: int) -> list[str]:
@@ -94,11 +106,15 @@ def _print_side_by_side(title: str, rows: pd.DataFrame, console: Console) -> Non
         scored = by_id["top1"].where(by_id["status"] == "ok").astype(float)
         allowed = by_id["eps_pixel_255_max"].astype(float)
         columns += [
-            Slot(str(protocol), list(scored.map("{:.2f}".format, na_action="ignore").fillna(""))),
-            Slot("allows/255", list(allowed.map("{:.3g}".format, na_action="ignore").fillna(""))),
+            TextColumn(
+                str(protocol), list(scored.map("{:.2f}".format, na_action="ignore").fillna(""))
+            ),
+            TextColumn(
+                "allows/255", list(allowed.map("{:.3g}".format, na_action="ignore").fillna(""))
+            ),
         ]
     print_title(title, console, style="italic")
-    print_slots([Slot("condition", conditions, is_name=True)], columns, console)
+    print_columns([TextColumn("condition", conditions, is_name=True)], columns, console)
 
 
 def print_corruptions(results: pd.DataFrame, scores: pd.DataFrame, console: Console) -> None:
@@ -131,14 +147,14 @@ def _print_errors(rows: pd.DataFrame, scores: pd.DataFrame, console: Console) ->
     cells = {(row["corruption"], row["severity"]): _error(row) for row in rows.to_dict("records")}
     numbers = scores.set_index(["number", "corruption"])["percent"]
     columns = [
-        Slot(str(severity), [cells.get((name, severity), "") for name in ordered])
+        TextColumn(str(severity), [cells.get((name, severity), "") for name in ordered])
         for severity in SEVERITIES
     ] + [
-        Slot(head, [_percent(numbers[number, name]) for name in ordered])
+        TextColumn(head, [_percent(numbers[number, name]) for name in ordered])
         for head, number in (("mean", "mean error"), ("CE %", "CE"))
     ]
     ends = [len(main) - 1] if 0 < len(main) < len(ordered) else []
-    print_slots([Slot("corruption", ordered, is_name=True)], columns, console, ends=ends)
+    print_columns([TextColumn("corruption", ordered, is_name=True)], columns, console, ends=ends)
 
 
 def _error(row: Mapping[Hashable, Any]) -> str:

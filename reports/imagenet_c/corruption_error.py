@@ -86,10 +86,10 @@ def alexnet() -> ReferenceErrors:
     path = files("reports") / "data" / "alexnet_errors.csv"
     lines = path.read_text(encoding="utf-8").splitlines()
     rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-    found = {(row["corruption"], int(row["severity"])): float(row["error"]) for row in rows}
-    clean_error = found.pop(("clean", 0))
+    errors = {(row["corruption"], int(row["severity"])): float(row["error"]) for row in rows}
+    clean_error = errors.pop(("clean", 0))
     name, images = "AlexNet (torchvision)", "the 50,000 official images"
-    return ReferenceErrors(name, MappingProxyType(found), clean_error, images)
+    return ReferenceErrors(name, MappingProxyType(errors), clean_error, images)
 
 
 def corruption_error(
@@ -177,14 +177,14 @@ def _mean_ce(
         clean, base_clean = clean_error, reference.clean_error
     ratios = []
     for corruption in corruptions:
-        own = sum(_of(errors, corruption)) - len(SEVERITIES) * clean
+        of_model = sum(_of(errors, corruption)) - len(SEVERITIES) * clean
         base = sum(_of(reference.errors, corruption)) - len(SEVERITIES) * base_clean
         if base <= 0:
             raise UserError(
                 f"{name}: the reference errors of {reference.name} under {corruption} are not "
                 "above its clean error, so nothing can be divided by their difference; give others"
             )
-        ratios.append(own / base)
+        ratios.append(of_model / base)
     return CorruptionScore(name, 100 * fmean(ratios), (), reference.name)
 
 

@@ -66,12 +66,25 @@ def corruption_scores(
     if len(twice):
         row = twice.iloc[0]
         raise UserError(f"{row['label']}: {row['condition']} stands in two rows; give each once")
-    found = [
+    numbers = [
         row
         for key, group in rows.groupby(GROUP, sort=False)
         for row in _of_group(results, dict(zip(GROUP, key, strict=True)), group, reference)
     ]
-    return pd.DataFrame(found, columns=list(COLUMNS)).astype({"percent": float})
+    return pd.DataFrame(numbers, columns=list(COLUMNS)).astype({"percent": float})
+
+
+def scores_of(rows: pd.DataFrame, scores: pd.DataFrame | None) -> pd.DataFrame:
+    """The numbers of some results.
+
+    Args:
+        rows: columns of results.csv.
+        scores: `corruption_scores` of these and perhaps other rows; None: computed here, in units
+            of AlexNet's errors.
+    """
+    if scores is None:
+        return corruption_scores(rows)
+    return scores.merge(rows[GROUP].drop_duplicates())
 
 
 def save_corruption_scores(scores: pd.DataFrame, folder: Path) -> Path:
@@ -95,11 +108,11 @@ def kind_of(rows: pd.DataFrame) -> str:
         rows: of one data set under corruptions, whose flags tell.
     """
     forms = (r"(\d+)-classes", r"(\d+)px", r"enlarged-(\d+)px")
-    found = [rows["flags"].str.extract(f"not-imagenet-c-{form}")[0].dropna() for form in forms]
-    classes, side, own = (each.iloc[0] if len(each) else None for each in found)
+    matches = (rows["flags"].str.extract(f"not-imagenet-c-{form}")[0].dropna() for form in forms)
+    classes, side, enlarged = (next(iter(numbers), None) for numbers in matches)
     of = CLASSES if classes is None else f"{classes} classes"
     kind = f"{of} at {side or SIDE} pixels"
-    return kind if own is None else f"{kind}, enlarged from {own}"
+    return kind if enlarged is None else f"{kind}, enlarged from {enlarged}"
 
 
 class _Number(NamedTuple):
@@ -154,9 +167,9 @@ def _numbers(
 
 
 def _accuracy(error: Callable[[], CorruptionScore]) -> CorruptionScore:
-    found = error()
-    percent = None if found.percent is None else 100 - found.percent
-    return CorruptionScore("mean corruption accuracy", percent, found.missing)
+    score = error()
+    percent = None if score.percent is None else 100 - score.percent
+    return CorruptionScore("mean corruption accuracy", percent, score.missing)
 
 
 def _value(
@@ -170,7 +183,7 @@ def _value(
     if number.normalised:
         lacking = _listed(missing_cells(reference.errors, number.of))
         missing.append(f"in the normaliser: {lacking}" if lacking else "")
-    text = "; ".join(each for each in missing if each)
+    text = "; ".join(filter(None, missing))
     if text:
         return _row(None, INCOMPLETE, text, unit)
     return _row(number.compute().percent, "ok", "", unit)
@@ -187,8 +200,8 @@ def _listed(missing: Sequence[tuple[str, int]]) -> str:
     for name, severity in missing:
         by_name.setdefault(name, []).append(severity)
     return "; ".join(
-        f"{name}/1-5" if len(found) == 5 else f"{name}/{','.join(map(str, found))}"
-        for name, found in by_name.items()
+        f"{name}/1-5" if len(severities) == 5 else f"{name}/{','.join(map(str, severities))}"
+        for name, severities in by_name.items()
     )
 
 

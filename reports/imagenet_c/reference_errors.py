@@ -73,15 +73,15 @@ def _from_csv(path: Path) -> ReferenceErrors:
             f"--normaliser {path} is not a CSV file with the columns {', '.join(COLUMNS)} "
             f"({type(error).__name__}: {error})"
         ) from error
-    found = dict(rows)
+    errors = dict(rows)
     _check_cells(path, [cell for cell, _ in rows])
-    if not all(0 <= error <= 1 for error in found.values()):
+    if not all(0 <= error <= 1 for error in errors.values()):
         raise UserError(f"--normaliser {path}: errors are fractions from 0 to 1, not percent")
-    clean = found.pop(("clean", 0), None)
-    if not found:
+    clean = errors.pop(("clean", 0), None)
+    if not errors:
         raise UserError(f"--normaliser {path} holds no error")
     return ReferenceErrors(
-        path.name, found, clean, "the images that its errors were measured on", None
+        path.name, errors, clean, "the images that its errors were measured on", None
     )
 
 

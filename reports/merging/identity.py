@@ -57,17 +57,17 @@ def check_same(earlier: "Entry", entry: "Entry", before: pa.Table, now: pa.Table
     difference = first_difference(entry_identity(earlier), entry_identity(entry))
     if difference:
         raise UserError(f"{label} {condition} is {_two(difference, *paths)}; {ADVICE}")
-    one, other = (_facts(table) for table in (before, now))
-    if len(one) != len(other):
+    facts_before, facts_now = (_facts(table) for table in (before, now))
+    if len(facts_before) != len(facts_now):
         raise UserError(
-            f"{label} {condition} has {len(one)} images in {paths[0]} and {len(other)} in "
-            f"{paths[1]}; {ADVICE}"
+            f"{label} {condition} has {len(facts_before)} images in {paths[0]} and "
+            f"{len(facts_now)} in {paths[1]}; {ADVICE}"
         )
-    different = sum(a != b for a, b in zip(one, other, strict=True))
+    different = sum(a != b for a, b in zip(facts_before, facts_now, strict=True))
     if different:
         raise UserError(
             f"{label} {condition} differs between {paths[0]} and {paths[1]} at {different} of "
-            f"{len(one)} images; {ADVICE}"
+            f"{len(facts_before)} images; {ADVICE}"
         )
 
 
@@ -88,8 +88,8 @@ def _images(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def _two(difference: Difference, one: Path, other: Path) -> str:
+def _two(difference: Difference, first: Path, second: Path) -> str:
     return (
-        f"two things: {difference.path} is {difference.old} in {one} and {difference.new} in "
-        f"{other}"
+        f"two things: {difference.path} is {difference.old} in {first} and {difference.new} in "
+        f"{second}"
     )

@@ -141,8 +141,8 @@ class _Merging:
         return Runs(merged, records, tuple(self._notes()))
 
     def _notes(self) -> Iterator[str]:
-        for (label, one, other), names in self.again.items():
-            place = f"{', '.join(names)} is in {one} and in {other}"
+        for (label, first, second), names in self.again.items():
+            place = f"{', '.join(names)} is in {first} and in {second}"
             yield f"{label}: {place}, with equal results; it is used once."
         yield from self.mixed
         if not self.mixed:
@@ -192,9 +192,12 @@ def _read_shards(folders: Sequence[RunFolder], evaluation: Evaluation) -> PartRe
 
 def _as_in(folder: RunFolder, evaluation: Evaluation) -> Evaluation:
     """The evaluation as this folder's manifest has it: paths may differ between machines."""
-    wanted = evaluation.label, evaluation.dataset.name
-    evaluations = {(one.label, one.dataset.name): one for one in folder.manifest.evaluations}
-    return evaluations[wanted]
+    name = evaluation.label, evaluation.dataset.name
+    return next(
+        candidate
+        for candidate in folder.manifest.evaluations
+        if (candidate.label, candidate.dataset.name) == name
+    )
 
 
 def _check_once(folders: Sequence[RunFolder], evaluations: Sequence[Evaluation]) -> None:

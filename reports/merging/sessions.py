@@ -74,7 +74,9 @@ def read_sessions(folder: Path, kernels: str = "") -> list[Session]:
 def kernels_of(manifest: Manifest) -> str:
     """How processors compute by the manifest, where early versions noted it for all processes."""
     details = [evaluation.record.details for evaluation in manifest.evaluations]
-    names = {f"{one['kernels']} {one['memory_format']}" for one in details if "kernels" in one}
+    names = {
+        f"{model['kernels']} {model['memory_format']}" for model in details if "kernels" in model
+    }
     return ", ".join(sorted(names))
 
 

@@ -47,94 +47,94 @@ class Scored(NamedTuple):
         return self.eps >= budget and self.condition.threat.space == "pixel"
 
 
-def diagnose(one: Scored, others: Sequence[Scored]) -> list[str]:
+def diagnose(result: Scored, others: Sequence[Scored]) -> list[str]:
     """Flags of one condition; the others are those of the same model, images and protocol.
 
     Args:
-        one: an attacked condition; clean and budget 0 have nothing to diagnose.
-        others: all scored conditions, ``one`` among them.
+        result: an attacked condition; clean and budget 0 have nothing to diagnose.
+        others: all scored conditions, ``result`` among them.
     """
-    if one.eps == 0 or one.rows.empty:
+    if result.eps == 0 or result.rows.empty:
         return []
-    alone = [flag for check in ALONE for flag in check(one)]
-    return alone + [flag for check in COMPARED for flag in check(one, others)]
+    alone = [flag for check in ALONE for flag in check(result)]
+    return alone + [flag for check in COMPARED for flag in check(result, others)]
 
 
-def _zero_gradient(one: Scored) -> Iterator[str]:
-    gradients = one.rows["gradient"].dropna()
-    if one.is_white_box() and (gradients == 0).any():
+def _zero_gradient(result: Scored) -> Iterator[str]:
+    gradients = result.rows["gradient"].dropna()
+    if result.is_white_box() and (gradients == 0).any():
         yield f"zero-gradient-{_percent((gradients == 0).mean())}"
 
 
-def _loss_not_higher(one: Scored) -> Iterator[str]:
+def _loss_not_higher(result: Scored) -> Iterator[str]:
     """Over the images that were right before: many attacks leave the others as they are."""
-    before = one.rows[one.rows["clean_rank"] == 0]
-    if one.is_white_box() and len(before) and before["loss"].sum() <= before["clean_loss"].sum():
+    before = result.rows[result.rows["clean_rank"] == 0]
+    if result.is_white_box() and len(before) and before["loss"].sum() <= before["clean_loss"].sum():
         yield "loss-not-higher"
 
 
-def _unbroken(one: Scored) -> Iterator[str]:
-    large = one.is_at_least(LARGE_BUDGET)
-    if one.is_white_box() and large and one.right > STILL_RIGHT * len(one.rows):
+def _unbroken(result: Scored) -> Iterator[str]:
+    large = result.is_at_least(LARGE_BUDGET)
+    if result.is_white_box() and large and result.right > STILL_RIGHT * len(result.rows):
         yield "unbroken-at-large-budget"
 
 
-def _not_lower(one: Scored) -> Iterator[str]:
+def _not_lower(result: Scored) -> Iterator[str]:
     """A few images may change sides by chance; none in sum is what noise does."""
-    before = int((one.rows["clean_rank"] == 0).sum())
-    if one.is_white_box() and one.is_at_least(NOTABLE_BUDGET) and 0 < before <= one.right:
+    before = int((result.rows["clean_rank"] == 0).sum())
+    if result.is_white_box() and result.is_at_least(NOTABLE_BUDGET) and 0 < before <= result.right:
         yield "accuracy-not-lower"
 
 
-def _not_used(one: Scored) -> Iterator[str]:
+def _not_used(result: Scored) -> Iterator[str]:
     """Where the images stayed right. Many attacks give back an image that they could not fool.
 
     Every pixel has a side of the valid range that is 1/2 away or more.
     """
-    left = one.rows.loc[one.rows["rank"] == 0, "linf"]
-    reach = min(float(one.eps), 0.5) if one.is_at_least(Fraction(0)) else 0.0
-    if not one.condition.about.control and 0 < left.max() < USED * reach:
+    left = result.rows.loc[result.rows["rank"] == 0, "linf"]
+    reach = min(float(result.eps), 0.5) if result.is_at_least(Fraction(0)) else 0.0
+    if not result.condition.about.control and 0 < left.max() < USED * reach:
         yield f"budget-not-used-{_percent(left.max() / reach)}"
 
 
-def _rounding(one: Scored) -> Iterator[str]:
-    change = int((one.rows["rank_8bit"] == 0).sum()) - one.right
-    if abs(change) > ROUNDING_SHARE * len(one.rows):
+def _rounding(result: Scored) -> Iterator[str]:
+    change = int((result.rows["rank_8bit"] == 0).sum()) - result.right
+    if abs(change) > ROUNDING_SHARE * len(result.rows):
         yield f"8bit-{change:+d}-right"
 
 
-def _saturated(one: Scored) -> Iterator[str]:
-    share = (one.rows["clean_loss"] < SATURATED_LOSS).mean()
-    if one.is_white_box() and share > ROUNDING_SHARE:
+def _saturated(result: Scored) -> Iterator[str]:
+    share = (result.rows["clean_loss"] < SATURATED_LOSS).mean()
+    if result.is_white_box() and share > ROUNDING_SHARE:
         yield f"saturated-{_percent(share)}"
 
 
-def _not_monotone(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
+def _not_monotone(result: Scored, others: Sequence[Scored]) -> Iterator[str]:
     smaller = [
-        other.right
-        for other in others
-        if other.condition.attack == one.condition.attack and other.eps < one.eps
+        rival.right
+        for rival in others
+        if rival.condition.attack == result.condition.attack and rival.eps < result.eps
     ]
-    if smaller and one.right - min(smaller) > max(1, ROUNDING_SHARE * len(one.rows)):
+    if smaller and result.right - min(smaller) > max(1, ROUNDING_SHARE * len(result.rows)):
         yield "not-monotone"
 
 
-def _weaker_than_fgsm(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
-    if one.condition.about.iterated and _beaten(one, others, lambda by: by.about.one_step):
+def _weaker_than_fgsm(result: Scored, others: Sequence[Scored]) -> Iterator[str]:
+    if result.condition.about.iterated and _beaten(result, others, lambda by: by.about.one_step):
         yield "fgsm-beats-pgd"
 
 
-def _weaker_than_black_box(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
-    if one.is_white_box() and _beaten(
-        one, others, lambda by: by.about.gradient_free and not by.white_box
+def _weaker_than_black_box(result: Scored, others: Sequence[Scored]) -> Iterator[str]:
+    if result.is_white_box() and _beaten(
+        result, others, lambda by: by.about.gradient_free and not by.white_box
     ):
         yield "black-box-beats-white-box"
 
 
-def _weaker_than_noise(one: Scored, others: Sequence[Scored]) -> Iterator[str]:
-    noise = [other for other in _at(one.eps, others) if other.condition.about.control]
-    is_noise = one.condition.about.control
-    if not is_noise and one.right and any(other.right <= one.right for other in noise):
+def _weaker_than_noise(result: Scored, others: Sequence[Scored]) -> Iterator[str]:
+    noise = [rival for rival in _at(result.eps, others) if rival.condition.about.control]
+    is_noise = result.condition.about.control
+    if not is_noise and result.right and any(rival.right <= result.right for rival in noise):
         yield "noise-as-strong"
 
 
@@ -156,12 +156,12 @@ COMPARED: tuple[Callable[[Scored, Sequence[Scored]], Iterator[str]], ...] = (
 
 
 def _at(eps: Fraction, others: Sequence[Scored]) -> list[Scored]:
-    return [other for other in others if other.eps == eps]
+    return [rival for rival in others if rival.eps == eps]
 
 
-def _beaten(one: Scored, others: Sequence[Scored], by: Callable[[Condition], bool]) -> bool:
-    rivals = [other for other in _at(one.eps, others) if by(other.condition)]
-    return any(one.right - rival.right >= ROUNDING_SHARE * len(one.rows) for rival in rivals)
+def _beaten(result: Scored, others: Sequence[Scored], by: Callable[[Condition], bool]) -> bool:
+    rivals = [rival for rival in _at(result.eps, others) if by(rival.condition)]
+    return any(result.right - rival.right >= ROUNDING_SHARE * len(result.rows) for rival in rivals)
 
 
 def _percent(share: float) -> str:
@@ -181,23 +181,23 @@ def copied_images(scored: Mapping[int, Scored]) -> dict[int, str]:
         By position: ``same-images-as-CONDITION``.
     """
     by_content: dict[bytes, list[int]] = {}
-    for position, one in scored.items():
-        if (_is_from_files(one) or one.condition.attack == CLEAN) and len(one.rows):
-            by_content.setdefault(_content(one), []).append(position)
+    for position, result in scored.items():
+        if (_is_from_files(result) or result.condition.attack == CLEAN) and len(result.rows):
+            by_content.setdefault(_content(result), []).append(position)
     flags = {}
     for positions in by_content.values():
         for position in positions:
-            others = [other for other in positions if other != position]
+            others = [rival for rival in positions if rival != position]
             if others and _is_from_files(scored[position]):
                 flags[position] = f"same-images-as-{scored[others[0]].condition.id}"
     return flags
 
 
-def _is_from_files(one: Scored) -> bool:
-    return one.condition.images is not None and "files" in one.condition.images.describe()
+def _is_from_files(result: Scored) -> bool:
+    return result.condition.images is not None and "files" in result.condition.images.describe()
 
 
-def _content(one: Scored) -> bytes:
-    rows = one.rows.sort_values("index")
+def _content(result: Scored) -> bytes:
+    rows = result.rows.sort_values("index")
     images, pixels = (rows[name].cat.codes.to_numpy() for name in ("image", "pixels_sha256"))
     return images.tobytes() + pixels.tobytes()

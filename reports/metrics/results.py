@@ -199,8 +199,8 @@ def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:
             same[position] = Scored(entry.condition, rows)
     flags: list[list[str]] = [[] for _ in runs.entries]
     for group in scored.values():
-        for position, one in group.items():
-            flags[position] = diagnose(one, list(group.values()))
+        for position, result in group.items():
+            flags[position] = diagnose(result, list(group.values()))
         for position, flag in copied_images(group).items():
             flags[position].append(flag)
     return flags

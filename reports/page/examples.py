@@ -82,11 +82,11 @@ class Examples(NamedTuple):
 
     Attributes:
         shown: in order of image, then of label.
-        kept: images times labels for which files are there.
+        available: images times labels for which files are there.
     """
 
     shown: tuple[Example, ...]
-    kept: int
+    available: int
 
 
 def find_examples(runs: Runs, table: pd.DataFrame) -> Examples:

@@ -12,7 +12,6 @@ from markupsafe import Markup
 from robustbench_twicing import __version__
 from robustbench_twicing.files.atomic import write_atomically
 
-from ..imagenet_c.corruption_error import ReferenceErrors
 from ..merging.runs import Runs
 from ..metrics.notes import notes
 from ..plots import pictures
@@ -72,7 +71,7 @@ def write_page(
     folder: Path,
     *,
     baseline: str | None = None,
-    reference: ReferenceErrors | None = None,
+    scores: pd.DataFrame | None = None,
 ) -> Path:
     """Write index.html into a folder and return its path.
 
@@ -81,13 +80,13 @@ def write_page(
         table: `results` of them.
         folder: made where it is missing.
         baseline: label that the others are compared with; the first unless given.
-        reference: unit of corruption errors, AlexNet unless given.
+        scores: `corruption_scores` of the table, in units of AlexNet unless given.
 
     Raises:
         UserError: an unknown baseline, a folder that is gone or cannot be written to, or a damaged
             adversarial image.
     """
-    page = _make_page(runs, table, baseline, reference)
+    page = _make_page(runs, table, baseline, scores)
     path = folder / NAME
     # Names may hold halves of surrogate pairs, which UTF-8 has no bytes for.
     content = _render(page).encode("utf-8", "backslashreplace")
@@ -96,13 +95,13 @@ def write_page(
 
 
 def _make_page(
-    runs: Runs, table: pd.DataFrame, baseline: str | None, reference: ReferenceErrors | None
+    runs: Runs, table: pd.DataFrame, baseline: str | None, scores: pd.DataFrame | None
 ) -> Page:
     sessions = sessions_of(runs)
     compared = comparison_section(runs, table, baseline)
-    tables, left_out = page_tables(runs, table, Choices(reference=reference))
+    tables, left_out = page_tables(runs, table, Choices(scores=scores))
     drawn, has_more = embed_pictures(
-        pictures(table, reference=reference, attacks=runs.attacks), MOST_PICTURES
+        pictures(table, scores=scores, attacks=runs.attacks), MOST_PICTURES
     )
     return Page(
         title=_title(table),

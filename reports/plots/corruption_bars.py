@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN
 from robustbench_twicing.errors import UserError
 
-from ..imagenet_c.corruption_error import ReferenceErrors
 from ..imagenet_c.corruption_rows import corruption_rows
-from ..imagenet_c.corruption_scores import corruption_scores
+from ..imagenet_c.corruption_scores import scores_of
 from ..text.file_names import file_name
 from .corruption_map import corruption_map
 from .lettering import lettering, styled
@@ -31,7 +30,7 @@ def corruption_bars(
     results: pd.DataFrame,
     *,
     extra: bool = False,
-    reference: ReferenceErrors | None = None,
+    scores: pd.DataFrame | None = None,
     look_of: Mapping[str, Look] | None = None,
 ) -> None:
     """Draw CE of each corruption and their mean, in percent of a baseline's error; less is better.
@@ -42,7 +41,7 @@ def corruption_bars(
         ax: where to.
         results: columns of `COLUMNS`, of one data set, protocol and source of images.
         extra: the four hold-out corruptions instead of the fifteen of mCE.
-        reference: the reference errors, AlexNet unless given.
+        scores: `corruption_scores` of at least these results, in units of AlexNet unless given.
         look_of: look of each label; by order of appearance unless given.
 
     Raises:
@@ -55,7 +54,7 @@ def corruption_bars(
         raise UserError(f"one picture shows images of one source, not {', '.join(sources)}")
     look_of = look_of or looks(list(results["label"]))
     names = [name for name in (EXTRA if extra else MAIN) if name in set(rows["corruption"])]
-    scores = corruption_scores(results, reference=reference)
+    scores = scores_of(results, scores)
     labels = list(dict.fromkeys(rows["label"]))
     width = 0.8 / len(labels)
     for number, label in enumerate(labels):
@@ -109,7 +108,7 @@ def _axes(ax: Axes, names: Sequence[str], mean: str, unit: str) -> None:
 
 def corruption_pictures(
     rows: pd.DataFrame,
-    reference: ReferenceErrors | None,
+    scores: pd.DataFrame | None,
     look_of: Mapping[str, Look],
     *,
     place: Sequence[str] = (),
@@ -118,21 +117,24 @@ def corruption_pictures(
 
     Args:
         rows: of ImageNet-C, of one data set, protocol and source.
-        reference: the reference errors, AlexNet unless given.
+        scores: `corruption_scores` of at least these rows, in units of AlexNet unless given.
         look_of: look of each label.
         place: for the files' names, what these rows are of.
     """
+    scores = scores_of(rows, scores)
+    complete = scores.loc[(scores["number"] == "CE") & (scores["status"] == "ok")]
     present = set(corruption_rows(rows)["corruption"])
     labels = list(dict.fromkeys(rows["label"]))
     for extra, names in ((False, MAIN), (True, EXTRA)):
         for first in range(0, len(labels) if present & set(names) else 0, MOST_BARS):
             some = rows[rows["label"].isin(labels[first : first + MOST_BARS])]
-            if not _has_bars(some, names, reference):
-                continue
+            shown = complete["label"].isin(some["label"]) & complete["corruption"].isin(names)
+            if not shown.any():
+                continue  # maps show accuracy all the same
             with styled():
                 figure = Figure(figsize=(4.2 if extra else 9.0, 3.0))
                 ax = figure.subplots()
-                corruption_bars(ax, some, extra=extra, reference=reference, look_of=look_of)
+                corruption_bars(ax, some, extra=extra, scores=scores, look_of=look_of)
                 outside_legend(ax)
             number = f"{first // MOST_BARS + 1}" if len(labels) > MOST_BARS else ""
             kind = f"{'extra ' if extra else ''}corruption error"
@@ -144,13 +146,6 @@ def corruption_pictures(
         title = f"Accuracy of {label} by corruption and severity: {_place(rows)}"
         alt = f"Map of top-1 accuracy in percent. {title}. Its numbers are in the tables."
         yield Picture(file_name("corruption-map", label, *place), title, alt, figure)
-
-
-def _has_bars(rows: pd.DataFrame, names: Sequence[str], reference: ReferenceErrors | None) -> bool:
-    """Whether any corruption error is complete and comparable; maps show accuracy all the same."""
-    scores = corruption_scores(rows, reference=reference)
-    ce = scores[(scores["number"] == "CE") & scores["corruption"].isin(names)]
-    return bool((ce["status"] == "ok").any())
 
 
 def _bars(rows: pd.DataFrame, figure: Figure, kind: str, name: str) -> Picture:

@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES
 
 from ..imagenet_c.corruption_error import KIND
-from ..imagenet_c.corruption_rows import corruption_rows
+from ..imagenet_c.corruption_rows import ATTACK, corruption_rows
 from ..imagenet_c.corruption_scores import kind_of
 from .lettering import lettering
 from .panel import panel
@@ -54,8 +54,12 @@ def corruption_map(ax: Axes, results: pd.DataFrame, *, label: str) -> None:
 
 
 def _made(rows: pd.DataFrame) -> str:
-    """What the images are: another size is not ImageNet-C, whatever its corruptions are called."""
+    """What the images are: only its own corruptions, at its own size, are ImageNet-C."""
     kind, source = kind_of(rows), ", ".join(dict.fromkeys(map(str, rows["source"])))
+    benchmark = rows["attack"] == ATTACK
+    if not benchmark.all():
+        others = "some of which are" if benchmark.any() else "which are"
+        return f"corruptions of {kind}, {others} not ImageNet-C's ({source})"
     if kind == KIND:
         return f"ImageNet-C ({source})"
     return f"ImageNet-C's corruptions of {kind}, which is not ImageNet-C ({source})"

@@ -40,7 +40,7 @@ def lettering(text: str, width: int = 40) -> str:
         text: any label.
         width: characters of a line.
     """
-    shown = "".join(_letter(each) for each in " ".join(text.split())) or "(no name)"
+    shown = "".join(_letter(letter) for letter in " ".join(text.split())) or "(no name)"
     if shown.startswith("_"):
         shown = f" {shown}"  # matplotlib leaves names that start with _ out of legends
     lines = wrapped(shown, width)

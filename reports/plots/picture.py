@@ -41,8 +41,8 @@ def save_pictures(drawn: Iterable[Picture], folder: Path) -> list[Path]:
     Raises:
         UserError: the folder cannot be written to.
     """
-    one, other = tee(drawn)  # drawn one by one: each is gone when the next is there
-    named = zip(told_apart(picture.name for picture in one), other, strict=True)
+    for_names, to_save = tee(drawn)  # drawn one by one: each is gone when the next is there
+    named = zip(told_apart(picture.name for picture in for_names), to_save, strict=True)
     return [_save(picture, folder, name, form) for name, picture in named for form in FORMATS]
 
 

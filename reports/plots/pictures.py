@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from robustbench_twicing.conditions.condition import CLEAN, Condition
 
-from ..imagenet_c.corruption_error import ReferenceErrors
 from ..imagenet_c.corruption_rows import CORRUPTED
 from ..metrics.sweeps import budget_curves
 from ..text.file_names import file_name, places
@@ -27,7 +26,7 @@ MOST_NAMES = 5
 def pictures(
     results: pd.DataFrame,
     *,
-    reference: ReferenceErrors | None = None,
+    scores: pd.DataFrame | None = None,
     attacks: Mapping[str, Condition] | None = None,
 ) -> Iterator[Picture]:
     """Draw accuracy over the budget of each attack, and corruption errors, where there are any.
@@ -37,7 +36,7 @@ def pictures(
 
     Args:
         results: columns of `COLUMNS`.
-        reference: the reference errors of corruption errors, AlexNet unless given.
+        scores: `corruption_scores` of these results, in units of AlexNet unless given.
         attacks: see `Runs.attacks`; attacks are called by their plain names unless given.
     """
     look_of = looks(list(results["label"]))
@@ -49,7 +48,7 @@ def pictures(
             yield _budgets(rows, attack, title, look_of, name)
         for _, same in rows[rows["attack"].isin(CORRUPTED)].groupby("source", sort=False):
             place = places(same, corrupted, (*PLACE, "source"))
-            yield from corruption_pictures(same, reference, look_of, place=place)
+            yield from corruption_pictures(same, scores, look_of, place=place)
 
 
 def _budgets(

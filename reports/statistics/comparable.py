@@ -65,23 +65,23 @@ def match(runs: Runs, first: int, second: int, *, intersect: bool = False) -> Ma
     Raises:
         Unlike: other images, data, sources, constants, precision or seeds.
     """
-    one, other = runs.entries[first], runs.entries[second]
-    _check_conditions(one, other)
+    first_entry, second_entry = runs.entries[first], runs.entries[second]
+    _check_conditions(first_entry, second_entry)
     if not intersect:
-        _check_data(one, other)
+        _check_data(first_entry, second_entry)
     matched = Matched(*(_scored(runs.of(entry)) for entry in (first, second)))
-    one_codes, other_codes = (rows["image"].cat.codes.to_numpy() for rows in matched)
-    if not np.array_equal(one_codes, other_codes):
+    first_codes, second_codes = (rows["image"].cat.codes.to_numpy() for rows in matched)
+    if not np.array_equal(first_codes, second_codes):
         if not intersect:
             raise Unlike("they were scored on other images, since some could not be read")
-        _, *positions = np.intersect1d(one_codes, other_codes, return_indices=True)
+        _, *positions = np.intersect1d(first_codes, second_codes, return_indices=True)
         order = np.argsort(positions[0])  # as in the data set, not as the ids were read
         matched = Matched(
             *(rows.iloc[at[order]] for rows, at in zip(matched, positions, strict=True))
         )
         if matched.first.empty:
             raise Unlike("they have no image in common")
-    _check_same_images(one, other, matched)
+    _check_same_images(first_entry, second_entry, matched)
     return matched
 
 
@@ -89,15 +89,16 @@ def _scored(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["status"] == Status.OK]
 
 
-def _check_conditions(one: Entry, other: Entry) -> None:
-    difference = first_difference(entry_identity(one), entry_identity(other))
+def _check_conditions(first_entry: Entry, second_entry: Entry) -> None:
+    difference = first_difference(entry_identity(first_entry), entry_identity(second_entry))
     if difference:
         raise Unlike(_differ(difference))
 
 
-def _check_data(one: Entry, other: Entry) -> None:
+def _check_data(first_entry: Entry, second_entry: Entry) -> None:
     difference = first_difference(
-        images_identity(one.evaluation.dataset), images_identity(other.evaluation.dataset)
+        images_identity(first_entry.evaluation.dataset),
+        images_identity(second_entry.evaluation.dataset),
     )
     if difference:
         raise Unlike(f"the data sets differ: {_differ(difference)}")
@@ -107,10 +108,10 @@ def _differ(difference: Difference) -> str:
     return f"{difference.path} is {difference.old} for the one and {difference.new} for the other"
 
 
-def _check_same_images(one: Entry, other: Entry, matched: Matched) -> None:
+def _check_same_images(first_entry: Entry, second_entry: Entry, matched: Matched) -> None:
     """The same ids must be the same images: labels, and pixels where both crop alike."""
     names = ["target"]
-    views = [entry.evaluation.preprocessing for entry in (one, other)]
+    views = [entry.evaluation.preprocessing for entry in (first_entry, second_entry)]
     if all(getattr(views[0], name) == getattr(views[1], name) for name in IMAGES):
         names.append("pixels_sha256")
     for name in names:

@@ -220,9 +220,9 @@ def _place(entry: Entry) -> Place:
 def _absent(
     label: str, of_label: dict[Place, int], baseline: str, base: dict[Place, int]
 ) -> Iterator[str]:
-    for name, has, other in ((label, of_label, base), (baseline, base, of_label)):
+    for name, has, expected in ((label, of_label, base), (baseline, base, of_label)):
         places: dict[tuple[str, str], list[str]] = {}
-        for dataset, protocol, condition in other:
+        for dataset, protocol, condition in expected:
             if (dataset, protocol, condition) not in has:
                 places.setdefault((dataset, protocol), []).append(condition)
         for (dataset, protocol), conditions in places.items():

@@ -152,13 +152,13 @@ def check_alike(runs: Runs, name: str, positions: Sequence[int]) -> None:
         UserError: with the first difference.
     """
     for position in positions[1:]:
-        one, other = runs.entries[positions[0]], runs.entries[position]
-        difference = first_difference(_treated(one), _treated(other))
+        first, second = runs.entries[positions[0]], runs.entries[position]
+        difference = first_difference(_treated(first), _treated(second))
         if difference:
             raise UserError(
                 f"column {name} would mix: {difference.path} is "
-                f"{difference.old} for {one.evaluation.label} and {difference.new} for "
-                f"{other.evaluation.label}; report them separately"
+                f"{difference.old} for {first.evaluation.label} and {difference.new} for "
+                f"{second.evaluation.label}; report them separately"
             )
 
 
@@ -183,7 +183,7 @@ def _missing(
     for condition, without in lacking.items():
         attack, at, _ = condition.partition("@")
         others = rows.loc[(rows["attack"] == attack) & rows["label"].isin(without), "condition"]
-        budgets = dict.fromkeys(other.partition("@")[2] for other in others)
+        budgets = dict.fromkeys(name.partition("@")[2] for name in others)
         instead = f"; there is {', '.join(budgets)}" if at and budgets else ""
         yield f"{condition} was not run for {', '.join(without)}{instead}."
 

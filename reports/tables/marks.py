@@ -124,13 +124,13 @@ def _by_test(
 
 
 def _p_value(
-    table: Table, runs: Runs, contest: Contest, one: int, other: int
+    table: Table, runs: Runs, contest: Contest, first: int, second: int
 ) -> float | str | None:
     """P value; or why two entries are not tested; None without records, or where nothing is."""
     metric = table.columns[contest.column].metric
     if metric not in METRICS:
         return None
-    entries = [int(table.entries[row, contest.column]) for row in (one, other)]
+    entries = [int(table.entries[row, contest.column]) for row in (first, second)]
     if min(entries) < 0 or not is_tested(runs.entries[entries[0]].condition):
         return None
     try:

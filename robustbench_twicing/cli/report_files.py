@@ -7,7 +7,6 @@ from typing import NamedTuple
 import pandas as pd
 
 from reports import Runs
-from reports.imagenet_c.corruption_error import ReferenceErrors
 from reports.statistics.comparison import compare_if_possible
 from reports.tables.formats import FORMATS
 
@@ -58,16 +57,14 @@ class Files(NamedTuple):
             raise UserError("--baseline is for --plots, and for the page: --format html --out DIR")
 
 
-def write_files(
-    runs: Runs, table: pd.DataFrame, files: Files, *, reference: ReferenceErrors | None
-) -> list[str]:
+def write_files(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, files: Files) -> list[str]:
     """Write pictures and the page where they are wanted; their paths, and the page's size.
 
     Args:
         runs: merged runs.
         table: `results` of them.
+        scores: `corruption_scores` of them.
         files: what is wanted.
-        reference: of mCE; None for AlexNet.
 
     Raises:
         UserError: an unknown baseline, a folder that cannot be written to, or a damaged
@@ -77,9 +74,9 @@ def write_files(
 
     written: list[str] = []
     if files.plots and files.out is not None:
-        written += map(str, _draw(runs, table, files.out, files.baseline, reference))
+        written += map(str, _draw(runs, table, scores, files.out, files.baseline))
     if files.page and files.out is not None:
-        path = write_page(runs, table, files.out, baseline=files.baseline, reference=reference)
+        path = write_page(runs, table, files.out, baseline=files.baseline, scores=scores)
         written.append(f"{path} ({spoken_size(path.stat().st_size)})")
     return written
 
@@ -87,13 +84,13 @@ def write_files(
 def _draw(
     runs: Runs,
     table: pd.DataFrame,
+    scores: pd.DataFrame,
     out: Path,
     baseline: str | None,
-    reference: ReferenceErrors | None,
 ) -> list[Path]:
     from reports.plots import forest_pictures, pictures, save_pictures
 
-    drawn = pictures(table, reference=reference, attacks=runs.attacks)
+    drawn = pictures(table, scores=scores, attacks=runs.attacks)
     comparison = compare_if_possible(runs, table, baseline=baseline)
     if not isinstance(comparison, str):
         drawn = chain(drawn, forest_pictures(comparison.rows, comparison.baseline))

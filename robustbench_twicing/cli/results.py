@@ -5,14 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from reports import (
-    Runs,
-    corruption_scores,
-    print_results,
-    save_corruption_scores,
-    save_results,
-)
-from reports.imagenet_c.corruption_error import ReferenceErrors
+from reports import Runs, save_corruption_scores, save_results
+from reports.console import print_report
 from reports.statistics.comparison import Comparison, save_comparison
 from reports.tables.comparing import comparison_tables
 from reports.tables.formats import FORMATS, write_tables
@@ -25,9 +19,9 @@ from .terminal import Console
 def show_results(
     runs: Runs,
     table: pd.DataFrame,
+    scores: pd.DataFrame,
     *,
     folder: Path | None,
-    reference: ReferenceErrors | None = None,
     must_save: bool = False,
 ) -> None:
     """Print the tables; write the CSV files where they belong, in the folder of a single run.
@@ -38,8 +32,8 @@ def show_results(
     Args:
         runs: merged runs.
         table: `results` of them.
+        scores: `corruption_scores` of them.
         folder: of the run; None where there are several, and nothing is written.
-        reference: of mCE; None for AlexNet.
         must_save: whether files that cannot be written are an error, or a line.
 
     Raises:
@@ -49,10 +43,10 @@ def show_results(
     paths, problem = list[Path](), None
     try:
         if folder is not None:
-            paths = save_tables(table, folder, reference=reference)
+            paths = save_tables(table, scores, folder)
     except UserError as error:
         problem = error
-    print_results(runs, table, console, reference=reference)
+    print_report(runs, table, scores, console)
     for path in paths:
         console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
     if problem is not None and must_save:
@@ -61,20 +55,17 @@ def show_results(
         sys.stderr.write(f"{problem}; --out DIR writes into another folder\n")
 
 
-def save_tables(
-    table: pd.DataFrame, folder: Path, *, reference: ReferenceErrors | None
-) -> list[Path]:
+def save_tables(table: pd.DataFrame, scores: pd.DataFrame, folder: Path) -> list[Path]:
     """Write results.csv, and corruption_scores.csv where there is one; their paths.
 
     Args:
         table: `results` of merged runs.
+        scores: `corruption_scores` of them.
         folder: where to.
-        reference: of mCE; None for AlexNet.
 
     Raises:
         UserError: a file cannot be written.
     """
-    scores = corruption_scores(table, reference=reference)
     paths = [save_results(table, folder)]
     return paths if scores.empty else [*paths, save_corruption_scores(scores, folder)]
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import pandas as pd
 
 from reports import Runs
-from reports.imagenet_c.corruption_error import ReferenceErrors
 from reports.tables.beside import beside_published
 from reports.tables.efficiency import efficiency_beside_published, efficiency_tables
 from reports.tables.marks import MARKINGS, mark
@@ -102,15 +101,15 @@ def parse_budgets_of(texts: Sequence[str]) -> dict[str, Fraction]:
 
 
 def make_tables(
-    runs: Runs, results: pd.DataFrame, options: TableOptions, *, reference: ReferenceErrors | None
+    runs: Runs, results: pd.DataFrame, scores: pd.DataFrame, options: TableOptions
 ) -> list[Table]:
     """The tables that are asked for, marked, with the published numbers where they are wanted.
 
     Args:
         runs: merged runs.
         results: `results` of them.
+        scores: `corruption_scores` of them.
         options: what is asked for.
-        reference: of mCE; None for AlexNet.
 
     Raises:
         UserError: nothing of what is asked for is there, or a cell or column would mix numbers.
@@ -123,7 +122,7 @@ def make_tables(
         }
         tables = pivot_tables(runs, results, **lists)
     else:
-        choices = Choices(parse_budgets_of(options.eps), reference)
+        choices = Choices(parse_budgets_of(options.eps), scores)
         tables = preset_tables(options.preset or "results", runs, results, choices)
     if not tables:
         raise UserError(

@@ -1,4 +1,4 @@
-"""Tables on a terminal: wide ones are cut into pieces that fit, never their numbers."""
+"""Tables on a terminal: wide ones are cut into segments that fit, never their numbers."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -8,19 +8,19 @@ from rich.text import Text
 
 from ...text.wrapping import wrapped
 from ..table import Table
-from .layout import Slot, arrange, slots_of
+from .layout import TextColumn, arrange, text_columns
 
 STYLES = {"best": "bold", "second": "underline"}
 
 
 def print_table(table: Table, console: Console, *, notes: bool = True) -> None:
-    """Print a table, in pieces below each other where it is wider than the console."""
+    """Print a table, in segments below each other where it is wider than the console."""
     print_title(table.title, console, style="bold")
     if table.place:
         print_title(table.place, console)
     groups, last = table.group_of, len(table.frame) - 1
-    print_slots(
-        *slots_of(table),
+    print_columns(
+        *text_columns(table),
         console,
         styles={place: STYLES[kind] for place, kind in table.marks.items()},
         ends=[row for row in range(last) if groups[row] != groups[row + 1]],
@@ -29,15 +29,15 @@ def print_table(table: Table, console: Console, *, notes: bool = True) -> None:
         print_notes(table.notes, console)
 
 
-def print_slots(
-    stub: Sequence[Slot],
-    columns: Sequence[Slot],
+def print_columns(
+    stub: Sequence[TextColumn],
+    columns: Sequence[TextColumn],
     console: Console,
     *,
     styles: Mapping[tuple[int, int], str] | None = None,
     ends: Collection[int] = (),
 ) -> None:
-    """Print rows and columns, in pieces where they are wider than the console.
+    """Print rows and columns, in segments where they are wider than the console.
 
     Args:
         stub: the columns that name the rows.
@@ -46,22 +46,22 @@ def print_slots(
         styles: of cells, by row and column.
         ends: rows below which there is a line.
     """
-    for piece in arrange(stub, columns, console.width):
+    for segment in arrange(stub, columns, console.width):
         grid = RichTable()
-        slots = [*stub, *(columns[position] for position in piece.columns)]
-        widths = [*piece.stub, *piece.widths]
-        for slot, width in zip(slots, widths, strict=True):
+        shown = [*stub, *(columns[position] for position in segment.columns)]
+        widths = [*segment.stub, *segment.widths]
+        for column, width in zip(shown, widths, strict=True):
             grid.add_column(
-                _folded(slot.head, width),
+                _folded(column.head, width),
                 width=width,
-                justify="left" if slot.is_name else "right",
+                justify="left" if column.is_name else "right",
                 no_wrap=True,
             )
-        for row in range(len(slots[0].texts)):
-            looks = [""] * len(stub) + [(styles or {}).get((row, c), "") for c in piece.columns]
+        for row in range(len(shown[0].texts)):
+            looks = [""] * len(stub) + [(styles or {}).get((row, c), "") for c in segment.columns]
             cells = [
-                _folded(slot.texts[row], width, style)
-                for slot, width, style in zip(slots, widths, looks, strict=True)
+                _folded(column.texts[row], width, style)
+                for column, width, style in zip(shown, widths, looks, strict=True)
             ]
             grid.add_row(*cells, end_section=row in ends)
         console.print(grid)

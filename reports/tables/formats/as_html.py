@@ -55,7 +55,7 @@ def shown(value: Any) -> Any:
     """What a page writes for a value: in a text, what cannot be printed is an escape."""
     if type(value) is not str:  # markup is one, too
         return value
-    return re.sub(r"\S+", lambda found: printable(found[0]), value)
+    return re.sub(r"\S+", lambda match: printable(match[0]), value)
 
 
 def breakable(text: str) -> Markup:
@@ -70,9 +70,9 @@ def _cell(table: Table, place: tuple[int, int], hint: str) -> _Cell:
     value: Any = table.frame.iat[place]
     is_number = isinstance(value, (int, float, np.number)) and not np.isnan(value)
     full = float(value) if is_number else None
-    found = table.marks.get(place, "")
+    mark = table.marks.get(place, "")
     number = "" if table.columns[place[1]].digits is None else "number"
-    return _Cell(table.cell(*place), full, found, hint, " ".join(filter(None, (number, found))))
+    return _Cell(table.cell(*place), full, mark, hint, " ".join(filter(None, (number, mark))))
 
 
 @lru_cache(maxsize=1)

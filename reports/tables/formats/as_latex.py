@@ -8,7 +8,7 @@ from robustbench_twicing.files.printable import unbroken
 
 from ...text.wrapping import wrapped
 from ..table import Column, Table, column_runs
-from .layout import Piece, arrange, slots_of
+from .layout import Segment, arrange, text_columns
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -46,7 +46,7 @@ _LATIN = set("ßæœøÆŒØłŁ–—…×±°µ§£©")
 """What pdflatex can set beside ASCII and letters with these accents."""
 
 
-Part = tuple[Piece, range]
+Part = tuple[Segment, range]
 """Some columns of some rows."""
 
 
@@ -65,7 +65,7 @@ def escape(text: str) -> str:
     one_line = unicodedata.normalize("NFC", unbroken(text))
     # [ after a line's end would be read as its optional argument.
     escaped = "".join(SPECIAL.get(letter, letter) for letter in one_line).replace("[", "{[}")
-    return re.sub(r"[^\x00-\x7f]+", lambda found: _foreign(found[0]), escaped)
+    return re.sub(r"[^\x00-\x7f]+", lambda match: _foreign(match[0]), escaped)
 
 
 def _foreign(letters: str) -> str:
@@ -84,18 +84,18 @@ def _is_latin(letter: str) -> bool:
 
 def _lines(table: Table) -> Iterator[str]:
     yield r"% needs \usepackage{booktabs} and, for quotation marks, \usepackage[T1]{fontenc}"
-    stub, columns = slots_of(table, least_name=LEAST_NAME)
-    wanted = sum(slot.natural + PADDING for slot in (*stub, *columns))
-    pieces = arrange(stub, columns, SMALL, padding=SMALL_PADDING)
-    pages = _pages(table, pieces)
+    stub, columns = text_columns(table, least_name=LEAST_NAME)
+    wanted = sum(column.natural + PADDING for column in (*stub, *columns))
+    segments = arrange(stub, columns, SMALL, padding=SMALL_PADDING)
+    pages = _pages(table, segments)
     outside = sum(map(len, table.notes)) > MOST_NOTES
     for number, page in enumerate(pages, start=1):
         yield from (r"\begin{table}", r"\centering")
         yield from _caption(table, number, len(pages))
         if wanted > COMFORTABLE:
             yield rf"{SMALL_PRINT}\setlength{{\tabcolsep}}{{3pt}}"
-        for piece, rows in page:
-            yield from _tabular(table, piece, rows)
+        for segment, rows in page:
+            yield from _tabular(table, segment, rows)
         if number == len(pages) and not outside:
             yield from _notes(table, r"\par\smallskip\parbox{\linewidth}")
         yield r"\end{table}"
@@ -124,44 +124,44 @@ def _prose(text: str) -> str:
     )
 
 
-def _pages(table: Table, pieces: Sequence[Piece]) -> list[list[Part]]:
-    """What stands on a page together: everything, or so many rows of one piece."""
+def _pages(table: Table, segments: Sequence[Segment]) -> list[list[Part]]:
+    """What stands on a page together: everything, or so many rows of one segment."""
     everything = range(len(table.frame))
-    heights = [[_height(table, row, piece) for row in everything] for piece in pieces]
+    heights = [[_height(table, row, segment) for row in everything] for segment in segments]
     if sum(map(sum, heights)) <= MOST_LINES:
-        return [[(piece, everything) for piece in pieces]]
+        return [[(segment, everything) for segment in segments]]
     pages: list[list[Part]] = []
-    for piece, own in zip(pieces, heights, strict=True):
+    for segment, lines in zip(segments, heights, strict=True):
         start, room = 0, MOST_LINES
-        for row, height in enumerate(own):
+        for row, height in enumerate(lines):
             if row > start and height > room:
-                pages.append([(piece, range(start, row))])
+                pages.append([(segment, range(start, row))])
                 start, room = row, MOST_LINES
             room -= height
-        pages.append([(piece, range(start, len(own)))])
+        pages.append([(segment, range(start, len(lines)))])
     return pages
 
 
-def _height(table: Table, row: int, piece: Piece) -> int:
+def _height(table: Table, row: int, segment: Segment) -> int:
     """Lines of a row."""
-    names = zip(table.row_names[row], piece.stub, strict=True)
+    names = zip(table.row_names[row], segment.stub, strict=True)
     return max(_stacked(name, width).count(LINE_END) + 1 for name, width in names)
 
 
-def _tabular(table: Table, piece: Piece, rows: range) -> Iterator[str]:
-    columns = [table.columns[position] for position in piece.columns]
+def _tabular(table: Table, segment: Segment, rows: range) -> Iterator[str]:
+    columns = [table.columns[position] for position in segment.columns]
     forms = "".join("r" if column.digits is not None else "l" for column in columns)
-    yield rf"\begin{{tabular}}{{{'l' * len(piece.stub)}{forms}}}"
+    yield rf"\begin{{tabular}}{{{'l' * len(segment.stub)}{forms}}}"
     yield r"\toprule"
-    yield from _heads(table, columns, piece)
+    yield from _heads(table, columns, segment)
     yield r"\midrule"
     for row in rows:
         if row > rows.start and table.group_of[row] != table.group_of[row - 1]:
             yield r"\midrule"
-        names = zip(table.row_names[row], piece.stub, strict=True)
+        names = zip(table.row_names[row], segment.stub, strict=True)
         cells = [
             MARKED[table.marks.get((row, column), "")] % _stacked(table.cell(row, column), width)
-            for column, width in zip(piece.columns, piece.widths, strict=True)
+            for column, width in zip(segment.columns, segment.widths, strict=True)
         ]
         yield _row([*(_stacked(name, width) for name, width in names), *cells])
     yield r"\bottomrule"
@@ -177,21 +177,21 @@ def _stacked(text: str, width: int, side: str = "l") -> str:
     return lines[0] if len(lines) == 1 else rf"\shortstack[{side}]{{{LINE_END.join(lines)}}}"
 
 
-def _heads(table: Table, columns: Sequence[Column], piece: Piece) -> Iterator[str]:
+def _heads(table: Table, columns: Sequence[Column], segment: Segment) -> Iterator[str]:
     runs = column_runs(tuple(columns))
     start = len(table.stub) + 1
     if any(head for head, _ in runs):
         spans, rules = [], []
         for head, count in runs:
-            own = piece.widths[start - len(table.stub) - 1 :][:count]
-            text = _stacked(head, sum(own) + count - 1, "c")
+            widths = segment.widths[start - len(table.stub) - 1 :][:count]
+            text = _stacked(head, sum(widths) + count - 1, "c")
             spans.append(rf"\multicolumn{{{count}}}{{c}}{{{text}}}")
             rules += [rf"\cmidrule(lr){{{start}-{start + count - 1}}}"] if head else []
             start += count
         yield _row([*("" for _ in table.stub), *spans])
         yield "".join(rules)
-    stub = zip(table.stub, piece.stub, strict=True)
-    names = zip(columns, piece.widths, strict=True)
+    stub = zip(table.stub, segment.stub, strict=True)
+    names = zip(columns, segment.widths, strict=True)
     yield _row(
         [
             *(_stacked(name, width) for name, width in stub),

@@ -1,4 +1,4 @@
-"""How wide the columns of a table are on a terminal, and into which pieces it is cut to fit."""
+"""How wide the columns of a table are on a terminal, and into which segments it is cut to fit."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ WIDEST_WORD = 28
 """Cells beyond which even a word may be broken."""
 
 
-class Slot(NamedTuple):
+class TextColumn(NamedTuple):
     """A column before it has a width.
 
     Attributes:
@@ -51,7 +51,7 @@ class Slot(NamedTuple):
         return min(self.natural, max(self.least_name, min(words, WIDEST_WORD)))
 
 
-class Piece(NamedTuple):
+class Segment(NamedTuple):
     """A table that fits.
 
     Attributes:
@@ -65,55 +65,63 @@ class Piece(NamedTuple):
     widths: list[int]
 
 
-def slots_of(table: Table, *, least_name: int = LEAST_NAME) -> tuple[list[Slot], list[Slot]]:
+def text_columns(
+    table: Table, *, least_name: int = LEAST_NAME
+) -> tuple[list[TextColumn], list[TextColumn]]:
     """The columns that name a table's rows, and the others."""
     names = [
-        Slot(unbroken(name), [unbroken(row[level]) for row in table.row_names], True, least_name)
+        TextColumn(
+            unbroken(name), [unbroken(row[level]) for row in table.row_names], True, least_name
+        )
         for level, name in enumerate(table.stub)
     ]
-    return names, [_slot(table, column) for column in range(len(table.columns))]
+    return names, [_text_column(table, column) for column in range(len(table.columns))]
 
 
-def _slot(table: Table, column: int) -> Slot:
-    found = table.columns[column]
-    head = "\n".join(unbroken(part) for part in (found.head, found.name) if part)
+def _text_column(table: Table, column: int) -> TextColumn:
+    described = table.columns[column]
+    head = "\n".join(unbroken(part) for part in (described.head, described.name) if part)
     texts = [unbroken(table.cell(row, column)) for row in range(len(table.frame))]
-    is_name = found.digits is None and not is_numeric_dtype(table.frame.iloc[:, column])
-    return Slot(head, texts, is_name=is_name)
+    is_name = described.digits is None and not is_numeric_dtype(table.frame.iloc[:, column])
+    return TextColumn(head, texts, is_name=is_name)
 
 
 def arrange(
-    stub: Sequence[Slot], columns: Sequence[Slot], width: float, *, padding: float = PADDING
-) -> list[Piece]:
-    """Cut a table into as few pieces as possible, and fold names as little as possible.
+    stub: Sequence[TextColumn],
+    columns: Sequence[TextColumn],
+    width: float,
+    *,
+    padding: float = PADDING,
+) -> list[Segment]:
+    """Cut a table into as few segments as possible, and fold names as little as possible.
 
     Args:
-        stub: the columns that name the rows; every piece has them.
-        columns: the others, at least one of which is in every piece.
+        stub: the columns that name the rows; every segment has them.
+        columns: the others, at least one of which is in every segment.
         width: of the terminal or page, in cells.
         padding: what stands beside the text of a column, in cells.
     """
-    return _Arranging(stub, columns, width, padding).pieces()
+    return _Layout(stub, columns, width, padding).segments()
 
 
-class _Arranging(NamedTuple):
+class _Layout(NamedTuple):
     """See `arrange`."""
 
-    stub: Sequence[Slot]
-    columns: Sequence[Slot]
+    stub: Sequence[TextColumn]
+    columns: Sequence[TextColumn]
     width: float
     padding: float
 
-    def pieces(self) -> list[Piece]:
-        widest = max((slot.least for slot in self.columns), default=0) + self.padding
-        least = self.narrowed([slot.least for slot in self.stub], self.width - widest)
+    def segments(self) -> list[Segment]:
+        widest = max((column.least for column in self.columns), default=0) + self.padding
+        least = self.narrowed([column.least for column in self.stub], self.width - widest)
         fewest = len(self.cut(least))
-        spare = sum(slot.natural for slot in self.stub) - sum(least)
+        spare = sum(column.natural for column in self.stub) - sum(least)
         spare = min(spare, int(self.room(least) - widest))
         while spare > 0 and len(self.cut(_widened(self.stub, least, spare))) > fewest:
             spare -= 1
         names = _widened(self.stub, least, spare)
-        return [self.piece(part, names) for part in self.cut(names)]
+        return [self.segment(part, names) for part in self.cut(names)]
 
     def needed(self, widths: Sequence[int]) -> float:
         """Cells with borders; the last border of the table is the one too many."""
@@ -124,40 +132,40 @@ class _Arranging(NamedTuple):
 
     def narrowed(self, widths: list[int], room: float) -> list[int]:
         """Names folded further where there is no room even for one column beside them."""
-        found = list(widths)
-        while self.needed(found) > room and max(found) > LEAST_LETTERS:
-            found[found.index(max(found))] -= 1
-        return found
+        narrow = list(widths)
+        while self.needed(narrow) > room and max(narrow) > LEAST_LETTERS:
+            narrow[narrow.index(max(narrow))] -= 1
+        return narrow
 
     def cut(self, names: Sequence[int]) -> list[list[int]]:
         """Columns that fit beside names of these widths."""
         parts: list[list[int]] = [[]]
         left = self.room(names)
-        for position, slot in enumerate(self.columns):
-            need = slot.least + self.padding
-            if parts[-1] and left < need:
+        for position, column in enumerate(self.columns):
+            width = column.least + self.padding
+            if parts[-1] and left < width:
                 parts.append([])
                 left = self.room(names)
             parts[-1].append(position)
-            left -= need
+            left -= width
         return parts
 
-    def piece(self, part: list[int], names: list[int]) -> Piece:
+    def segment(self, part: list[int], names: list[int]) -> Segment:
         """What room is left goes to names first, then to words and heads."""
-        own = [self.columns[position] for position in part]
-        least = [slot.least for slot in own]
+        columns = [self.columns[position] for position in part]
+        least = [column.least for column in columns]
         wider = _widened(self.stub, names, int(self.room([*names, *least])))
-        return Piece(part, wider, _widened(own, least, int(self.room([*wider, *least]))))
+        return Segment(part, wider, _widened(columns, least, int(self.room([*wider, *least]))))
 
 
-def _widened(slots: Sequence[Slot], widths: Sequence[int], room: int) -> list[int]:
-    """Widths with the room shared out evenly, to no slot more than it has use for."""
-    found = list(widths)
+def _widened(columns: Sequence[TextColumn], widths: Sequence[int], room: int) -> list[int]:
+    """Widths with the room shared out evenly, to no column more than it has use for."""
+    wide = list(widths)
     while room > 0:
-        narrow = [at for at, slot in enumerate(slots) if found[at] < slot.natural]
+        narrow = [at for at, column in enumerate(columns) if wide[at] < column.natural]
         if not narrow:
             break
         for at in narrow[:room]:
-            found[at] += 1
+            wide[at] += 1
             room -= 1
-    return found
+    return wide

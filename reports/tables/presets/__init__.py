@@ -16,7 +16,6 @@ from robustbench_twicing.files.source_code import is_same_place
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ...imagenet_c.corruption_error import ReferenceErrors
     from ...merging.runs import Runs
     from ..table import Table
 
@@ -26,11 +25,11 @@ class Choices(NamedTuple):
 
     Attributes:
         budgets: of attacks, in place of the paper's, for presets that show one budget of each.
-        reference: the reference errors of corruption errors, AlexNet unless given.
+        scores: `corruption_scores` of the results, in units of AlexNet unless given.
     """
 
     budgets: Mapping[str, Fraction] = {}
-    reference: "ReferenceErrors | None" = None
+    scores: "pd.DataFrame | None" = None
 
 
 MakeTables = Callable[["Runs", "pd.DataFrame", Choices], "Iterator[Table]"]

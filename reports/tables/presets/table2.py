@@ -8,7 +8,7 @@ import pandas as pd
 from robustbench_twicing.errors import UserError
 
 from ...imagenet_c.corruption_rows import ATTACK
-from ...imagenet_c.corruption_scores import corruption_scores, shortened
+from ...imagenet_c.corruption_scores import scores_of, shortened
 from ...merging.runs import Runs
 from ...metrics.notes import notes, some
 from ...text.file_names import file_name
@@ -42,7 +42,7 @@ def table2(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
     ]
     title = "Top-1 accuracy and corruption errors, percent"
     table = fill("table2", title, runs, shown, specs)
-    scores = corruption_scores(rows, reference=choices.reference)
+    scores = scores_of(rows, choices.scores)
     scores = scores[scores["number"].isin(list(SCORES))]
     errors = scores.set_index(["label", "number"])["percent"].unstack("number")
     errors = errors.reindex(index=table.frame.index, columns=list(SCORES))

@@ -34,8 +34,8 @@ def run(
         console.print(f"    {constants or 'no constants'}", highlight=False, soft_wrap=True)
         console.print(f"    {spec.source}", highlight=False, soft_wrap=True)
         for protocol, settings in spec.under.items():
-            other = ", ".join(f"{name} {value}" for name, value in settings.items())
-            console.print(f"    under protocol {protocol}: {other}", highlight=False)
+            changed = ", ".join(f"{name} {value}" for name, value in settings.items())
+            console.print(f"    under protocol {protocol}: {changed}", highlight=False)
     groups = dict.fromkeys(spec.group for spec in CORRUPTIONS.values())
     for group in groups:
         names = ", ".join(spec.name for spec in CORRUPTIONS.values() if spec.group == group)

@@ -76,7 +76,7 @@ def _report(done: "Run", out: Path, console: "Console") -> int:
     Returns:
         The exit status that the rows ask for.
     """
-    from reports import merge, results
+    from reports import corruption_scores, merge, results
     from reports.statistics.comparison import compare
     from reports.tables.formats import FORMATS, write_tables
     from reports.tables.formats.as_console import print_table
@@ -87,13 +87,14 @@ def _report(done: "Run", out: Path, console: "Console") -> int:
 
     runs = merge([done.folder])
     table = results(runs)
-    save_tables(table, done.folder.path, reference=None)
+    scores = corruption_scores(table)
+    save_tables(table, scores, done.folder.path)
     tables = preset_tables("table1", runs, table)
     for shown in tables:
         print_table(shown, console)
     write_tables(tables, out, list(FORMATS))
     write_comparison(compare(runs, table), out)
-    write_files(runs, table, Files(HTML, plots=True, baseline=None, out=out), reference=None)
+    write_files(runs, table, scores, Files(HTML, plots=True, baseline=None, out=out))
     console.print(
         f"\nA page to look at: {out / 'index.html'}\n"
         f"Tables, pictures and comparison: {out}\n"

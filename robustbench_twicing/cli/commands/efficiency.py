@@ -75,8 +75,8 @@ def _with_weights(asked: str) -> str:
 
 
 def _print(measured: "Sequence[Efficiency]", console: "RichConsole") -> None:
-    from reports.tables.formats.as_console import print_slots
-    from reports.tables.formats.layout import Slot
+    from reports.tables.formats.as_console import print_columns
+    from reports.tables.formats.layout import TextColumn
 
     texts = {
         "ms/image": [f"{model.ms_per_image_median:.3g}" for model in measured],
@@ -86,8 +86,8 @@ def _print(measured: "Sequence[Efficiency]", console: "RichConsole") -> None:
         "params (M)": [f"{model.params_million:.4g}" for model in measured],
         "peak MiB": [f"{model.peak_mib:.4g}" for model in measured],
     }
-    names = Slot("model", [model.label for model in measured], is_name=True)
-    print_slots([names], [Slot(head, column) for head, column in texts.items()], console)
+    names = TextColumn("model", [model.label for model in measured], is_name=True)
+    print_columns([names], [TextColumn(head, column) for head, column in texts.items()], console)
 
 
 def _basis(first: "Efficiency", rounds: int) -> str:

@@ -50,14 +50,14 @@ def _show(folder: "RunFolder", shard: "Shard") -> int:
     Returns:
         The exit status that the rows ask for; a shard that is done needs no more images.
     """
-    from reports import merge, results
+    from reports import corruption_scores, merge, results
 
     from ..results import exit_status, show_results
     from ..terminal import Console
 
     runs = merge([folder])
     table = results(runs)
-    show_results(runs, table, folder=folder.path, must_save=True)
+    show_results(runs, table, corruption_scores(table), folder=folder.path, must_save=True)
     status = exit_status(table)
     if status == INCOMPLETE and shard.count > 1 and not images_left(folder, shard):
         Console().print(f"shard {shard.index}/{shard.count} is done; report merges when all are.")

@@ -109,7 +109,7 @@ def run(
 def _report(
     run_dirs: Sequence[Path], options: "TableOptions", files: "Files", normaliser_name: str | None
 ) -> int:
-    from reports import merge, read_normaliser, results
+    from reports import corruption_scores, merge, read_normaliser, results
     from reports.statistics.comparison import check_baseline
     from reports.text.csv_text import csv_text
 
@@ -124,20 +124,21 @@ def _report(
     reference = None if normaliser_name is None else read_normaliser(normaliser_name)
     runs = merge(folders)
     table = results(runs)
+    scores = corruption_scores(table, reference=reference)
     if files.console and not options.named:
         folder = folders[0].path if len(folders) == 1 else None
-        show_results(runs, table, folder=folder, reference=reference)
+        show_results(runs, table, scores, folder=folder)
         if files.out is None:
             return exit_status(table)
     if files.out is None and files.output_format == "csv" and not options.named:
         typer.echo(csv_text(table), nl=False)
         return exit_status(table)
-    tables = make_tables(runs, table, options, reference=reference)
+    tables = make_tables(runs, table, scores, options)
     if options.named and files.console:
         _print(tables)
     if files.out is not None:
-        _say(save_tables(table, files.out, reference=reference))
-        _say(write_files(runs, table, files, reference=reference))
+        _say(save_tables(table, scores, files.out))
+        _say(write_files(runs, table, scores, files))
     if options.named or not files.page:
         _write(tables, files)
     return exit_status(table)

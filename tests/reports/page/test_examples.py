@@ -109,7 +109,7 @@ def test_the_page_s_room_is_limited(done: Run, monkeypatch: pytest.MonkeyPatch) 
     one = found(done).shown[0].size
     monkeypatch.setattr(examples, "MOST_BYTES", 2 * one + one // 2)
     assert len(found(done).shown) == 2
-    assert found(done).kept == 3
+    assert found(done).available == 3
     monkeypatch.setattr(examples, "MOST_IMAGES", 1)
     assert len(found(done).shown) == 1
 

@@ -10,6 +10,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from reports import corruption_scores
 from reports.imagenet_c.corruption_error import ReferenceErrors, alexnet
 from reports.plots import corruption_bars, corruption_map
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES
@@ -111,7 +112,8 @@ def test_the_title_says_where_the_images_come_from(ax: Axes) -> None:
 def test_a_normaliser_of_ones_own_is_the_unit_and_named(ax: Axes) -> None:
     own = ReferenceErrors("my $net$", dict.fromkeys(alexnet().errors, 0.5), None)
     cells = {(name, severity): 750_000 for name in MAIN for severity in SEVERITIES}
-    corruption_bars(ax, corrupted("A", cells), reference=own)
+    rows = corrupted("A", cells)
+    corruption_bars(ax, rows, scores=corruption_scores(rows, reference=own))
     assert heights(ax) == pytest.approx([50] * 16)
     assert "error of\nmy \\$net\\$" in ax.get_ylabel()
 
@@ -167,3 +169,16 @@ def test_numbers_stand_out_from_their_cell(ax: Axes) -> None:
 def test_a_corruption_of_ones_own_comes_last(ax: Axes) -> None:
     corruption_map(ax, corrupted("A", {("rain", 1): 9, ("fog", 1): 9}), label="A")
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["fog", "rain"]
+
+
+@pytest.mark.parametrize(
+    ("names", "heading"),
+    [
+        (["imagenet-c/fog/1"], "% under ImageNet-C (files)"),
+        (["corruption/rain/1"], "under corruptions of ImageNet's classes at 224 pixels, which are"),
+        (["imagenet-c/fog/1", "corruption/rain/1"], "some of which are not ImageNet-C's"),
+    ],
+)
+def test_the_map_calls_nothing_else_imagenet_c(ax: Axes, names: list[str], heading: str) -> None:
+    corruption_map(ax, table(row("A", name, 9) for name in names), label="A")
+    assert heading in " ".join(ax.get_title().split())

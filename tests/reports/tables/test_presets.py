@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reports import Runs, merge, results
+from reports import Runs, corruption_scores, merge, results
 from reports.imagenet_c.corruption_error import EXTRA, MAIN, SEVERITIES, ReferenceErrors
 from reports.tables.presets import Choices, preset_names, preset_tables
 from reports.tables.presets.table1 import PAPER_BUDGETS
@@ -26,9 +26,13 @@ ATTACKED: Outcomes = {
 }
 
 
-def tables(name: str, *folders: Any, **choices: Any) -> list[Table]:
+def tables(
+    name: str, *folders: Any, reference: ReferenceErrors | None = None, **choices: Any
+) -> list[Table]:
     runs = merge(folders)
-    return preset_tables(name, runs, results(runs), Choices(**choices))
+    table = results(runs)
+    scores = corruption_scores(table, reference=reference)
+    return preset_tables(name, runs, table, Choices(scores=scores, **choices))
 
 
 def values(sheet: Table, row: int = 0) -> list[str]:

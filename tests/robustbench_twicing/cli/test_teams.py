@@ -99,12 +99,12 @@ def test_the_last_results_are_those_of_the_complete_run(
     """Another process finishes, and writes its results, while this one makes its table."""
     save, calls = results.save_tables, 0
 
-    def late(table: Any, folder: Path, **options: Any) -> list[Path]:
+    def late(*arguments: Any) -> list[Path]:
         nonlocal calls
         calls += 1
         if calls == 1:
             assert site.eval("--attacks", "clean") == 0
-        return save(table, folder, **options)
+        return save(*arguments)
 
     monkeypatch.setattr(results, "save_tables", late)
     assert site.eval("--attacks", "clean", "--max-hours", "1e-9") == 0

@@ -89,7 +89,7 @@ def test_a_reader_that_is_gone_takes_no_results_with_it(
     def unread(*arguments: Any, **options: Any) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr(results, "print_results", unread)
+    monkeypatch.setattr(results, "print_report", unread)
     with pytest.raises(BrokenPipeError):
         site.eval("--attacks", "clean")
     assert site.results()["clean"]["status"] == "ok"

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from reports import merge, read_normaliser, results
+from reports import corruption_scores, merge, read_normaliser, results
 from robustbench_twicing.cli.app import main
 from tests.robustbench_twicing.cli.conftest import Site, make_site
 
@@ -331,16 +331,16 @@ def count_calls(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any]) -
 
 
 @pytest.mark.parametrize("form", ["html", "console"])
-def test_runs_are_merged_once_and_the_normaliser_is_read_once(
+def test_runs_are_merged_and_scored_once_and_the_normaliser_is_read_once(
     form: str, site: Site, evaluated: Evaluated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Reading the normaliser merges it, too: it is a run."""
-    evaluated("--attacks", "clean")
-    fog = ("--corruptions", "fog", "--severities", "3", "--imagenet-c-size", "32")
+    fog = ("--attacks", "clean,imagenet-c/fog/3", "--imagenet-c-size", "32")
+    evaluated(*fog)
     evaluated(*fog, out="unit")
     run, unit, out = (str(site.root / name) for name in ("run", "unit", "out"))
-    functions = (read_normaliser, merge, results)
+    functions = (read_normaliser, merge, results, corruption_scores)
     calls = [count_calls(monkeypatch, function) for function in functions]
     files = ("--out", out, "--format", form, "--plots")
     assert main(["report", run, *files, "--normaliser", unit]) == 0
-    assert [len(each) for each in calls] == [1, 2, 2]
+    assert [len(function_calls) for function_calls in calls] == [1, 2, 2, 1]
