@@ -86,7 +86,7 @@ def write_run(
     about = dataset(n_images, **(data or {}))
     preprocessing = Preprocessing(224, 256, mean=(0.5,) * 3, std=STD)
     conditions = [condition(name, protocol, **(settings or {})) for name in first]
-    counts = {each.key: n_images for each in conditions}
+    counts = {condition.key: n_images for condition in conditions}
     evaluations = tuple(
         Evaluation(
             label, model(label, **(models or {}).get(label, {})), preprocessing, about, counts
@@ -104,11 +104,14 @@ def write_run(
                 rows = [
                     row
                     for index in indices
-                    for each in conditions
-                    for row in _row(evaluation, each, index, names[index], outcomes)
+                    for condition in conditions
+                    for row in _row(evaluation, condition, index, names[index], outcomes)
                 ]
                 columns = {name: [row.get(name) for row in rows] for name in RECORD_SCHEMA.names}
-                costs = {each.key: Cost(len(indices), len(indices), 0.25) for each in conditions}
+                costs = {
+                    condition.key: Cost(len(indices), len(indices), 0.25)
+                    for condition in conditions
+                }
                 content = PartRecords(pa.table(columns, schema=RECORD_SCHEMA), costs)
                 folder.write_part(evaluation, part, content)
     return folder

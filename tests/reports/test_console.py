@@ -47,9 +47,9 @@ def test_a_row_holds_rounded_numbers_of_results(tmp_path: Path) -> None:
     )
     text, rows = shown(done), table(done)
     assert cells(text, "clean")[:6] == ["clean", "66.67", "20.8-93.9", "100.00", "66.67", "0"]
-    found = cells(text, "fgsm@4/255")
-    assert found[1] == f"{rows['fgsm@4/255']['top1']:.2f}"
-    assert found[5] == "4"
+    row_cells = cells(text, "fgsm@4/255")
+    assert row_cells[1] == f"{rows['fgsm@4/255']['top1']:.2f}"
+    assert row_cells[5] == "4"
     assert "halfspace on tiny, 3 images, protocol pixel" in text
     assert str(done.folder.path) not in text
 

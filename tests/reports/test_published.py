@@ -43,10 +43,10 @@ def test_all_numbers_are_those_of_the_reference_tables(shared: Path) -> None:
                 model = row.pop("model")
                 row.pop("family", None)
                 wanted += [(model, float(value)) for value in row.values()]
-    found = [(number.name, number.value) for number in published_numbers().values()]
+    scores = [(number.name, number.value) for number in published_numbers().values()]
     # DeiT and DeiT-Twicing stand in the table of FeatScale with the same clean accuracies.
     again = [("DeiT", 72.0), ("DeiT", 91.14), ("DeiT-Twicing", 72.6), ("DeiT-Twicing", 91.33)]
-    assert sorted(wanted) == sorted([*found, *again])
+    assert sorted(wanted) == sorted([*scores, *again])
 
 
 @pytest.mark.parametrize(

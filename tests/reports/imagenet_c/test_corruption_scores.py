@@ -39,14 +39,14 @@ def table(
             {"condition": "clean", "attack": "clean", "source": "files", "top1": 100 * (1 - clean)}
         )
     for (name, severity), error in errors.items():
-        found = (status or {}).get((name, severity), "ok")
+        collected = (status or {}).get((name, severity), "ok")
         rows.append(
             {
                 "condition": f"imagenet-c/{name}/{severity}",
                 "attack": "imagenet-c",
                 "source": "official",
-                "top1": 100 * (1 - error) if found == "ok" else None,
-                "status": found,
+                "top1": 100 * (1 - error) if collected == "ok" else None,
+                "status": collected,
             }
         )
     frame = pd.DataFrame([{**about, "status": "ok", **row} for row in rows])
@@ -68,26 +68,26 @@ def numbers(scores: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 def test_every_number_has_its_own_name_and_value() -> None:
     errors = {**flat(0.6), **flat(0.3, EXTRA)}
-    found = numbers(corruption_scores(table(errors)))
-    assert len(found) == 2 * 19 + 5
-    assert {row["status"] for row in found.values()} == {"ok"}
+    scores = numbers(corruption_scores(table(errors)))
+    assert len(scores) == 2 * 19 + 5
+    assert {row["status"] for row in scores.values()} == {"ok"}
     fog = sum(ALEXNET.errors["fog", severity] for severity in range(1, 6))
-    assert found["CE fog"]["percent"] == pytest.approx(100 * 3.0 / fog)
-    assert found["mean error fog"]["percent"] == pytest.approx(60)
-    assert found["mean error saturate"]["percent"] == pytest.approx(30)
-    assert found["mean corruption error"]["percent"] == pytest.approx(60)
-    assert found["mean corruption accuracy"]["percent"] == pytest.approx(40)
-    ces = [found[f"CE {name}"]["percent"] for name in MAIN]
-    assert found["mCE"]["percent"] == pytest.approx(sum(ces) / 15)
-    extra = [found[f"CE {name}"]["percent"] for name in EXTRA]
-    assert found["mean CE of the 4 extra corruptions"]["percent"] == pytest.approx(sum(extra) / 4)
+    assert scores["CE fog"]["percent"] == pytest.approx(100 * 3.0 / fog)
+    assert scores["mean error fog"]["percent"] == pytest.approx(60)
+    assert scores["mean error saturate"]["percent"] == pytest.approx(30)
+    assert scores["mean corruption error"]["percent"] == pytest.approx(60)
+    assert scores["mean corruption accuracy"]["percent"] == pytest.approx(40)
+    ces = [scores[f"CE {name}"]["percent"] for name in MAIN]
+    assert scores["mCE"]["percent"] == pytest.approx(sum(ces) / 15)
+    extra = [scores[f"CE {name}"]["percent"] for name in EXTRA]
+    assert scores["mean CE of the 4 extra corruptions"]["percent"] == pytest.approx(sum(extra) / 4)
     assert ALEXNET.clean_error is not None
     lost = [
         5 * 0.4 / sum(ALEXNET.errors[name, s] - ALEXNET.clean_error for s in range(1, 6))
         for name in MAIN
     ]
-    assert found["relative mCE"]["percent"] == pytest.approx(100 * sum(lost) / 15)
-    named = {name for name, row in found.items() if row["normaliser"] == UNIT}
+    assert scores["relative mCE"]["percent"] == pytest.approx(100 * sum(lost) / 15)
+    named = {name for name, row in scores.items() if row["normaliser"] == UNIT}
     assert named == {
         *(f"CE {name}" for name in (*MAIN, *EXTRA)),
         "mCE",
@@ -98,29 +98,29 @@ def test_every_number_has_its_own_name_and_value() -> None:
 
 @pytest.mark.parametrize("status", ["error", "incomplete"])
 def test_one_cell_that_is_not_scored_leaves_no_mean(status: str) -> None:
-    found = numbers(corruption_scores(table(flat(0.5), status={("frost", 3): status})))
+    scores = numbers(corruption_scores(table(flat(0.5), status={("frost", 3): status})))
     without = {
         *("mCE", "relative mCE", "mean corruption error", "mean corruption accuracy"),
         *("CE frost", "mean error frost"),
     }
-    for name, row in found.items():
+    for name, row in scores.items():
         assert (row["status"] == "incomplete") == (name in without), name
         assert pd.isna(row["percent"]) == (name in without), name
         assert row["missing"] == ("frost/3" if name in without else "")
 
 
 def test_what_was_never_asked_for_is_missing_too() -> None:
-    found = numbers(corruption_scores(table(flat(0.5, ("fog", "saturate")), clean=None)))
-    assert list(found) == [
+    scores = numbers(corruption_scores(table(flat(0.5, ("fog", "saturate")), clean=None)))
+    assert list(scores) == [
         *("mean error fog", "CE fog", "mean error saturate", "CE saturate"),
         *("mCE", "relative mCE", "mean CE of the 4 extra corruptions"),
         *("mean corruption error", "mean corruption accuracy"),
     ]
-    assert found["CE fog"]["status"] == "ok"
-    assert found["mCE"]["status"] == "incomplete"
-    assert found["mCE"]["missing"].count("/1-5") == 14
-    assert "fog" not in found["mCE"]["missing"]
-    assert found["mean CE of the 4 extra corruptions"]["missing"] == (
+    assert scores["CE fog"]["status"] == "ok"
+    assert scores["mCE"]["status"] == "incomplete"
+    assert scores["mCE"]["missing"].count("/1-5") == 14
+    assert "fog" not in scores["mCE"]["missing"]
+    assert scores["mean CE of the 4 extra corruptions"]["missing"] == (
         "speckle_noise/1-5; gaussian_blur/1-5; spatter/1-5"
     )
     only_extra = numbers(corruption_scores(table(flat(0.5, EXTRA))))
@@ -129,9 +129,9 @@ def test_what_was_never_asked_for_is_missing_too() -> None:
 
 
 def test_relative_mce_needs_the_clean_images() -> None:
-    found = numbers(corruption_scores(table(flat(0.5, MAIN), clean=None)))
-    assert found["mCE"]["status"] == "ok"
-    assert (found["relative mCE"]["status"], found["relative mCE"]["missing"]) == (
+    scores = numbers(corruption_scores(table(flat(0.5, MAIN), clean=None)))
+    assert scores["mCE"]["status"] == "ok"
+    assert (scores["relative mCE"]["status"], scores["relative mCE"]["missing"]) == (
         "incomplete",
         "clean",
     )
@@ -168,27 +168,27 @@ def test_a_cell_that_stands_twice_is_refused() -> None:
 
 def test_another_image_size_has_no_mce() -> None:
     small = table(flat(0.5), flags="limit-5-of-9;not-imagenet-c-32px")
-    found = numbers(corruption_scores(small))
-    assert found["mCE"]["status"] == found["CE fog"]["status"] == "not-comparable"
-    assert pd.isna(found["mCE"]["percent"])
-    assert found["mCE"]["missing"] == (
+    scores = numbers(corruption_scores(small))
+    assert scores["mCE"]["status"] == scores["CE fog"]["status"] == "not-comparable"
+    assert pd.isna(scores["mCE"]["percent"])
+    assert scores["mCE"]["missing"] == (
         "the normaliser's images are of ImageNet's classes at 224 pixels, these of ImageNet's "
         "classes at 32 pixels"
     )
-    assert found["mean corruption error"]["percent"] == pytest.approx(50)
+    assert scores["mean corruption error"]["percent"] == pytest.approx(50)
     own = ReferenceErrors("own", flat(0.25), 0.1, kind="ImageNet's classes at 32 pixels")
-    found = numbers(corruption_scores(small, reference=own))
-    assert found["mCE"]["percent"] == pytest.approx(200)
-    assert found["mCE"]["normaliser"] == "own"
+    scores = numbers(corruption_scores(small, reference=own))
+    assert scores["mCE"]["percent"] == pytest.approx(200)
+    assert scores["mCE"]["normaliser"] == "own"
 
 
 @pytest.mark.slow
 def test_enlarged_images_have_no_mce_but_in_units_of_their_like() -> None:
     small = table(flat(0.5), flags="not-imagenet-c-enlarged-28px")
-    found = numbers(corruption_scores(small))
-    assert found["mCE"]["status"] == found["CE fog"]["status"] == "not-comparable"
+    scores = numbers(corruption_scores(small))
+    assert scores["mCE"]["status"] == scores["CE fog"]["status"] == "not-comparable"
     kind = "ImageNet's classes at 224 pixels, enlarged from 28"
-    assert found["mCE"]["missing"].endswith(f", these of {kind}")
+    assert scores["mCE"]["missing"].endswith(f", these of {kind}")
     like = ReferenceErrors("own", flat(0.25), None, kind=kind)
     assert numbers(corruption_scores(small, reference=like))["mCE"]["percent"] == pytest.approx(200)
     both = table(flat(0.5), flags="not-imagenet-c-32px;not-imagenet-c-enlarged-28px")
@@ -199,27 +199,27 @@ def test_enlarged_images_have_no_mce_but_in_units_of_their_like() -> None:
 def test_images_of_other_classes_have_no_mce_but_in_a_unit_of_ones_own(tmp_path: Path) -> None:
     own = table(flat(0.5), flags="limit-5-of-9;not-imagenet-c-10-classes")
     assert kind_of(own) == "10 classes at 224 pixels"
-    found = numbers(corruption_scores(own))
+    scores = numbers(corruption_scores(own))
     for name in ("mCE", "relative mCE", "CE fog", "mean CE of the 4 extra corruptions"):
-        assert found[name]["status"] == "not-comparable", name
-        assert pd.isna(found[name]["percent"]), name
-        assert found[name]["missing"].endswith(", these of 10 classes at 224 pixels"), name
-    assert found["mean corruption error"]["percent"] == pytest.approx(50)
+        assert scores[name]["status"] == "not-comparable", name
+        assert pd.isna(scores[name]["percent"]), name
+        assert scores[name]["missing"].endswith(", these of 10 classes at 224 pixels"), name
+    assert scores["mean corruption error"]["percent"] == pytest.approx(50)
     unit = read_normaliser(str(write_csv(tmp_path / "unit.csv", flat(0.25))))
     assert numbers(corruption_scores(own, reference=unit))["mCE"]["percent"] == pytest.approx(200)
 
 
 def test_a_normaliser_that_lacks_cells_is_named() -> None:
-    lacking = {cell: each for cell, each in flat(0.5, MAIN).items() if cell != ("snow", 2)}
-    found = numbers(
+    lacking = {cell: item for cell, item in flat(0.5, MAIN).items() if cell != ("snow", 2)}
+    scores = numbers(
         corruption_scores(table(flat(0.5)), reference=ReferenceErrors("own", lacking, None))
     )
-    assert found["mCE"]["missing"] == "in the normaliser: snow/2"
-    assert found["CE snow"]["status"] == "incomplete"
-    assert found["CE fog"]["percent"] == pytest.approx(100)
-    assert found["relative mCE"]["missing"].startswith("clean of the normaliser")
-    assert found["mean CE of the 4 extra corruptions"]["missing"].startswith("in the normaliser: ")
-    assert found["mean corruption error"]["status"] == "ok"
+    assert scores["mCE"]["missing"] == "in the normaliser: snow/2"
+    assert scores["CE snow"]["status"] == "incomplete"
+    assert scores["CE fog"]["percent"] == pytest.approx(100)
+    assert scores["relative mCE"]["missing"].startswith("clean of the normaliser")
+    assert scores["mean CE of the 4 extra corruptions"]["missing"].startswith("in the normaliser: ")
+    assert scores["mean corruption error"]["status"] == "ok"
 
 
 def test_the_fewest_images_of_any_cell_are_named() -> None:
@@ -238,8 +238,8 @@ def test_the_file_holds_the_same_numbers(tmp_path: Path) -> None:
     scores = corruption_scores(table(flat(0.5), status={("frost", 3): "error"}))
     path = save_corruption_scores(scores, tmp_path)
     assert path.name == "corruption_scores.csv"
-    found = pd.read_csv(path, keep_default_na=False, na_values={"percent": ""})
-    pd.testing.assert_frame_equal(found, scores, check_exact=True, check_dtype=False)
+    read_back = pd.read_csv(path, keep_default_na=False, na_values={"percent": ""})
+    pd.testing.assert_frame_equal(read_back, scores, check_exact=True, check_dtype=False)
 
 
 def shown(results: pd.DataFrame, **options: Any) -> str:
@@ -318,20 +318,20 @@ def test_case_h15_with_its_own_normaliser(shared: Path, tmp_path: Path) -> None:
     unit = write_csv(tmp_path / "unit.csv", read("baseline"), clean["baseline"])
     results = table(read("model"), clean=clean["model"])
     reference = read_normaliser(str(unit))
-    found = numbers(corruption_scores(results, reference=reference))
+    scores = numbers(corruption_scores(results, reference=reference))
     for name, key in {
         "mCE": "mCE_percent",
         "relative mCE": "relative_mCE_percent",
         "mean corruption error": "mean_corruption_error_percent",
     }.items():
-        assert found[name]["percent"] == pytest.approx(meta["expect"][key], abs=1e-4), name
-    assert found["mCE"]["normaliser"] == found["relative mCE"]["normaliser"] == "unit.csv"
+        assert scores[name]["percent"] == pytest.approx(meta["expect"][key], abs=1e-4), name
+    assert scores["mCE"]["normaliser"] == scores["relative mCE"]["normaliser"] == "unit.csv"
     for wrong in meta["wrong"].values():
-        assert found["mCE"]["percent"] != pytest.approx(wrong, abs=0.01)
+        assert scores["mCE"]["percent"] != pytest.approx(wrong, abs=0.01)
     without_clean = read_normaliser(str(folder / "baseline_error.csv"))
-    found = numbers(corruption_scores(results, reference=without_clean))
-    assert found["mCE"]["percent"] == pytest.approx(meta["expect"]["mCE_percent"], abs=1e-4)
-    assert found["relative mCE"]["missing"] == "clean of the normaliser"
+    scores = numbers(corruption_scores(results, reference=without_clean))
+    assert scores["mCE"]["percent"] == pytest.approx(meta["expect"]["mCE_percent"], abs=1e-4)
+    assert scores["relative mCE"]["missing"] == "clean of the normaliser"
 
 
 @pytest.mark.parametrize(

@@ -57,8 +57,8 @@ def test_records_are_sorted_by_entry_and_image(tmp_path: Path) -> None:
 def test_shards_of_one_run_are_one_row(tmp_path: Path) -> None:
     whole = results(merge([write_run(tmp_path / "whole", ONE)]))
     shards = [write_run(tmp_path / f"{i}", ONE, shard=(i, 3)) for i in (3, 1, 2)]
-    found = results(merge(shards))
-    pd.testing.assert_frame_equal(found, whole)
+    table = results(merge(shards))
+    pd.testing.assert_frame_equal(table, whole)
     assert merge(shards).of(1)["rank"].tolist() == PGD
 
 

@@ -20,9 +20,9 @@ def shown(
 ) -> Scored:
     rows = pd.DataFrame(
         {
-            "index": [int(each) for each in order],
-            "image": pd.Categorical([f"{each}.png" for each in order], NAMES),
-            "pixels_sha256": pd.Categorical([pixels[int(each)] for each in order], PIXELS),
+            "index": [int(letter) for letter in order],
+            "image": pd.Categorical([f"{letter}.png" for letter in order], NAMES),
+            "pixels_sha256": pd.Categorical([pixels[int(letter)] for letter in order], PIXELS),
         }
     )
     source = None if images is None else RecordedImages(images)

@@ -73,13 +73,13 @@ def test_columns_are_those_of_the_design_in_order_and_new_ones_follow(done: Run)
 def test_the_file_reads_back_as_the_same_table(done: Run) -> None:
     wanted = results(done.folder)
     names = ["checkpoint", "checkpoint_sha256", "label"]
-    found = pd.read_csv(
+    read_back = pd.read_csv(
         write_results(done.folder),
         dtype=dict.fromkeys(names, str),
         keep_default_na=False,
         na_values={"steps": "", "step_size_255": ""},
     )
-    pd.testing.assert_frame_equal(found, wanted, check_dtype=False, check_exact=True)
+    pd.testing.assert_frame_equal(read_back, wanted, check_dtype=False, check_exact=True)
 
 
 @pytest.mark.slow

@@ -72,13 +72,13 @@ def test_a_page_says_which_images_and_which_number(folders: Path, tmp_path: Path
     whole, shifted = what_was_run(table, attacks_of(table))
     assert "clean images; clean/imagenet-a-classes; PGD" in whole
     assert "the images of imagenet-a as they are; imagenet-a/1000-way; PGD" in shifted
-    _, said = headlines(table)
+    _, sentence = headlines(table)
     assert (
         f": {top1(table, 'imagenet-a'):.1f} % top-1 on the images of imagenet-a as they are (95 %"
-        in said
+        in sentence
     )
-    assert "under pgd@10/255" in said
-    assert said.count("% top-1") == 2
+    assert "under pgd@10/255" in sentence
+    assert sentence.count("% top-1") == 2
 
 
 @pytest.mark.slow

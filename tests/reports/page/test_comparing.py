@@ -29,35 +29,35 @@ def section(
 
 
 def test_verdicts_are_of_significant_differences(tmp_path: Path) -> None:
-    found = section(tmp_path, {"A": SAME, "B": BETTER, "C": WORSE, "D": SAME})
-    assert found.baseline == "A"
-    assert found.verdicts[:3] == (
+    comparison = section(tmp_path, {"A": SAME, "B": BETTER, "C": WORSE, "D": SAME})
+    assert comparison.baseline == "A"
+    assert comparison.verdicts[:3] == (
         "B against A: better under pgd@1/255; otherwise no difference is shown "
         "(1 of 2 conditions).",
         "C against A: worse under clean; otherwise no difference is shown (1 of 2 conditions).",
         "No difference to A is shown under any condition for D.",
     )
-    assert "over all 6 comparisons" in found.verdicts[3]
+    assert "over all 6 comparisons" in comparison.verdicts[3]
 
 
 def test_verdicts_count_the_tests_alone(tmp_path: Path) -> None:
     also = {"pgd@0/255": [RIGHT] * MANY, "noise@4/255": [RIGHT] * MANY}
-    found = section(tmp_path, {"A": {**SAME, **also}, "B": {**BETTER, **also}})
-    assert found.verdicts[0].endswith("otherwise no difference is shown (1 of 2 conditions).")
-    assert "over all 2 comparisons" in found.verdicts[1]
+    comparison = section(tmp_path, {"A": {**SAME, **also}, "B": {**BETTER, **also}})
+    assert comparison.verdicts[0].endswith("otherwise no difference is shown (1 of 2 conditions).")
+    assert "over all 2 comparisons" in comparison.verdicts[1]
 
 
 def test_few_images_show_nothing(tmp_path: Path) -> None:
     """Five images on which one is right and the other wrong: p is 1/16."""
     few: Outcomes = {"clean": [RIGHT] * 5}
-    found = section(tmp_path, {"A": few, "B": {"clean": [WRONG] * 5}})
-    assert found.verdicts[0] == "No difference to A is shown under any condition for B."
+    comparison = section(tmp_path, {"A": few, "B": {"clean": [WRONG] * 5}})
+    assert comparison.verdicts[0] == "No difference to A is shown under any condition for B."
 
 
 def test_any_label_can_be_the_baseline(tmp_path: Path) -> None:
-    found = section(tmp_path, {"A": SAME, "B": BETTER}, baseline="B")
-    assert found.baseline == "B"
-    assert found.verdicts[0].startswith("A against B: worse under pgd@1/255")
+    comparison = section(tmp_path, {"A": SAME, "B": BETTER}, baseline="B")
+    assert comparison.baseline == "B"
+    assert comparison.verdicts[0].startswith("A against B: worse under pgd@1/255")
 
 
 def test_an_unknown_baseline_is_a_mistake(tmp_path: Path) -> None:
@@ -85,12 +85,12 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path) -> None:
 def test_numbers_keep_full_precision_and_p_values_too(tmp_path: Path) -> None:
     one: Outcomes = {"clean": [RIGHT] * 7 + [WRONG] * 4}
     other: Outcomes = {"clean": [WRONG] * 7 + [RIGHT] * 4}
-    found = section(tmp_path, {"A": one, "B": other})
-    (fragment,) = found.tables
+    comparison = section(tmp_path, {"A": one, "B": other})
+    (fragment,) = comparison.tables
     page = tmp_path / "fragment.html"
     page.write_text(fragment, encoding="utf-8")
-    cells = [each.attributes for each in Read(page).all("td")]
-    shown = [float(each["data-value"]) for each in cells if "data-value" in each]
+    cells = [cell.attributes for cell in Read(page).all("td")]
+    shown = [float(cell["data-value"]) for cell in cells if "data-value" in cell]
     assert any(value == pytest.approx(-300 / 11, rel=1e-12) for value in shown)
     p = 2 * sum(k for k in (1, 11, 55, 165, 330)) / 2**11
     assert any(value == pytest.approx(p, rel=1e-12) for value in shown)
@@ -99,10 +99,10 @@ def test_numbers_keep_full_precision_and_p_values_too(tmp_path: Path) -> None:
 def test_of_many_models_some_are_said(tmp_path: Path) -> None:
     better = {f"b{number:02d}": BETTER for number in range(MOST_VERDICTS + 2)}
     same = {f"s{number}": SAME for number in range(MOST_NAMES + 3)}
-    said = section(tmp_path, {"A": SAME, **better, **same}).verdicts
-    assert len(said) == MOST_VERDICTS + 3
-    assert said[-3] == "2 more models differ from it; see the tables."
-    assert said[-2].endswith("for s0, s1, s2, s3, s4, s5, s6, s7 and 3 more.")
+    sentences = section(tmp_path, {"A": SAME, **better, **same}).verdicts
+    assert len(sentences) == MOST_VERDICTS + 3
+    assert sentences[-3] == "2 more models differ from it; see the tables."
+    assert sentences[-2].endswith("for s0, s1, s2, s3, s4, s5, s6, s7 and 3 more.")
 
 
 def test_long_tables_are_folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,6 +114,6 @@ def test_long_tables_are_folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_names_are_escaped(tmp_path: Path) -> None:
-    found = section(tmp_path, {"<i>A</i>": SAME, "<b>B</b>": BETTER})
-    assert "<b>" not in found.tables[0]
-    assert "&lt;b&gt;B&lt;/b&gt;" in found.tables[0].replace("<wbr>", "")
+    comparison = section(tmp_path, {"<i>A</i>": SAME, "<b>B</b>": BETTER})
+    assert "<b>" not in comparison.tables[0]
+    assert "&lt;b&gt;B&lt;/b&gt;" in comparison.tables[0].replace("<wbr>", "")

@@ -55,23 +55,23 @@ def decoded(uri: str) -> Image.Image:
 def test_the_first_images_are_shown_under_the_strongest_attack(done: Run) -> None:
     shown, kept = found(done)
     assert kept == 3
-    assert [each.image for each in shown] == ["image0.png", "image1.png", "image2.png"]
-    assert {each.label for each in shown} == {"convnet"}
-    for each in shown:
-        conditions = [attacked.condition for attacked in each.attacked]
+    assert [example.image for example in shown] == ["image0.png", "image1.png", "image2.png"]
+    assert {example.label for example in shown} == {"convnet"}
+    for example in shown:
+        conditions = [attacked.condition for attacked in example.attacked]
         assert conditions == ["fgsm@1/255", "fgsm@4/255", "fgsm@16/255"]
 
 
 @pytest.mark.slow
 def test_predictions_are_those_of_the_records(done: Run) -> None:
     records: Any = done.records().set_index(["image", "condition"])
-    for each in found(done).shown:
-        row = records.loc[each.image, "clean"]
-        assert each.target == f"class {row['target']}"
-        assert each.prediction == f"class {row['prediction']}"
-        assert each.is_right == (row["rank"] == 0)
-        for attacked in each.attacked:
-            row = records.loc[each.image, attacked.condition]
+    for example in found(done).shown:
+        row = records.loc[example.image, "clean"]
+        assert example.target == f"class {row['target']}"
+        assert example.prediction == f"class {row['prediction']}"
+        assert example.is_right == (row["rank"] == 0)
+        for attacked in example.attacked:
+            row = records.loc[example.image, attacked.condition]
             assert attacked.prediction == f"class {row['prediction']}"
             assert attacked.is_right == (row["rank"] == 0)
 
@@ -128,7 +128,7 @@ def test_only_an_attack_of_which_images_are_there_is_shown(done: Run, tmp_path: 
     for path in (tmp_path / "run" / "adversarial").rglob("fgsm*"):
         shutil.rmtree(path)
     attacked = found(copy).shown[0].attacked
-    assert [each.condition for each in attacked] == [f"noise@{n}/255" for n in (1, 4, 16)]
+    assert [attack.condition for attack in attacked] == [f"noise@{n}/255" for n in (1, 4, 16)]
 
 
 @pytest.mark.slow

@@ -76,13 +76,17 @@ def nasty(tmp_path_factory: pytest.TempPathFactory) -> Read:
 
 def shape(read: Read) -> Counter[tuple[str, frozenset[str], tuple[str, ...]]]:
     """All but the places at which a long name may be broken."""
-    found = [each for each in read.elements if each.tag != "wbr" or each.attributes]
-    return Counter((each.tag, frozenset(each.attributes), each.inside) for each in found)
+    found = [element for element in read.elements if element.tag != "wbr" or element.attributes]
+    return Counter(
+        (element.tag, frozenset(element.attributes), element.inside) for element in found
+    )
 
 
 def test_names_make_no_element_and_no_attribute(harmless: Read, nasty: Read) -> None:
     assert shape(nasty) == shape(harmless)
-    assert not [each for each in nasty.elements for name in each.attributes if name[:2] == "on"]
+    assert not [
+        element for element in nasty.elements for name in element.attributes if name[:2] == "on"
+    ]
 
 
 def test_names_are_shown_as_they_are_but_for_what_turns_writing_round(nasty: Read) -> None:
@@ -100,9 +104,9 @@ def test_nothing_is_loaded_and_only_the_own_script_runs(harmless: Read, nasty: R
             assert element.attributes.get("href", "#").startswith("#")
             assert "style" not in element.attributes
         (policy,) = (
-            each.attributes["content"]
-            for each in read.all("meta")
-            if each.attributes.get("http-equiv") == "Content-Security-Policy"
+            element.attributes["content"]
+            for element in read.all("meta")
+            if element.attributes.get("http-equiv") == "Content-Security-Policy"
         )
         assert "default-src 'none'; img-src data:" in policy
         for kind in ("style", "script"):
@@ -113,29 +117,31 @@ def test_nothing_is_loaded_and_only_the_own_script_runs(harmless: Read, nasty: R
 
 
 def test_links_lead_to_sections(harmless: Read) -> None:
-    ids = [each.attributes["id"] for each in harmless.elements if "id" in each.attributes]
+    ids = [element.attributes["id"] for element in harmless.elements if "id" in element.attributes]
     assert len(ids) == len(set(ids))
-    targets = [each.attributes["href"][1:] for each in harmless.all("a")]
+    targets = [link.attributes["href"][1:] for link in harmless.all("a")]
     assert targets
     assert set(targets) <= set(ids)
 
 
 def test_pictures_have_descriptions_and_tables_captions(harmless: Read) -> None:
     assert harmless.all("img")
-    assert all(len(each.attributes["alt"]) > 5 for each in harmless.all("img"))
+    assert all(len(image.attributes["alt"]) > 5 for image in harmless.all("img"))
     tables = harmless.all("table")
-    ids = {each.attributes["id"] for each in harmless.elements if "id" in each.attributes}
-    named = [each for each in tables if each.attributes.get("aria-labelledby") in ids]
+    ids = {element.attributes["id"] for element in harmless.elements if "id" in element.attributes}
+    named = [table for table in tables if table.attributes.get("aria-labelledby") in ids]
     assert len(named) + len(harmless.all("caption")) == len(tables)
     assert named
-    assert all("div" in each.inside for each in tables)
+    assert all("div" in table.inside for table in tables)
     (html,) = harmless.all("html")
     assert html.attributes["lang"] == "en"
-    assert all("scope" in each.attributes for each in harmless.all("th"))
+    assert all("scope" in head.attributes for head in harmless.all("th"))
 
 
 def test_headings_go_down_step_by_step(harmless: Read) -> None:
-    levels = [int(each.tag[1]) for each in harmless.elements if re.fullmatch("h[1-6]", each.tag)]
+    levels = [
+        int(element.tag[1]) for element in harmless.elements if re.fullmatch("h[1-6]", element.tag)
+    ]
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
@@ -143,9 +149,9 @@ def test_headings_go_down_step_by_step(harmless: Read) -> None:
 
 def values(read: Read) -> list[float]:
     cells = [
-        each.attributes for each in read.all("td") if "number" in each.attributes.get("class", "")
+        cell.attributes for cell in read.all("td") if "number" in cell.attributes.get("class", "")
     ]
-    return [float(each["data-value"]) for each in cells if "data-value" in each]
+    return [float(cell["data-value"]) for cell in cells if "data-value" in cell]
 
 
 @pytest.fixture
@@ -167,10 +173,12 @@ def test_error_rows_have_no_number_and_are_named_first(tmp_path: Path) -> None:
     failed: Outcomes = {"clean": [0, 1], "pgd@1/255": ["error", 0], "fgsm@1/255": [None, 0]}
     read = page_of(write_run(tmp_path / "run", {"A": failed}), out=tmp_path)
     first = read.texts.partition("What to distrust first")[2].split("\n")
-    (said, *_) = (line for line in first if line.strip())
-    assert "2 of 3 results are not scored: A pgd@1/255 (error), A fgsm@1/255 (incomplete)" in said
+    (message, *_) = (line for line in first if line.strip())
+    assert (
+        "2 of 3 results are not scored: A pgd@1/255 (error), A fgsm@1/255 (incomplete)" in message
+    )
     assert "nan" not in re.findall(r"\w+", read.texts.lower())
-    assert all("nan" not in each.attributes.get("data-value", "") for each in read.elements)
+    assert all("nan" not in element.attributes.get("data-value", "") for element in read.elements)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +209,7 @@ def test_forty_models_and_many_conditions_stay_small(
     one: Outcomes = {name: [0, 1] for name in ("clean", "pgd@1/255", *names)}
     labels = [f"a_model_of_quite_a_long_name_number_{number}" for number in range(40)]
     read = page_of(write_run(tmp_path / "run", dict.fromkeys(labels, one)), out=tmp_path)
-    size = sum(len(each.attributes["src"]) for each in read.all("img"))
+    size = sum(len(image.attributes["src"]) for image in read.all("img"))
     assert (tmp_path / "index.html").stat().st_size - size < 40 * len(one) * 1500
     assert len(read.all("img")) == 2 + 1
     assert "--plots --out DIR draws all of them" in read.texts
@@ -216,7 +224,7 @@ def test_pictures_stop_where_there_is_no_more_room(
     room = len(first.attributes["src"]) + len(second.attributes["src"]) // 2
     monkeypatch.setattr(embedding, "ROOM", room)
     read = page_of(run, out=tmp_path)
-    assert [each.attributes["alt"] for each in read.all("img")] == [first.attributes["alt"]]
+    assert [image.attributes["alt"] for image in read.all("img")] == [first.attributes["alt"]]
     assert "--plots --out DIR draws all of them" in read.texts
 
 
@@ -229,13 +237,13 @@ def test_adversarial_examples_are_in_the_page(tmp_path: Path) -> None:
     tasks, options = [make_task(data, conditions)], Options(save_adversarial=2)
     done = evaluate_models({label: model}, tasks, out=tmp_path / "run", options=options)
     read = page_of(done.folder, out=tmp_path)
-    shown = [each for each in read.all("img") if "article" in each.inside]
+    shown = [image for image in read.all("img") if "article" in image.inside]
     assert len(shown) == 2 * 3
     assert "2 of 2 are shown" in read.texts
     assert "fgsm@8/255" in read.texts
     assert not read.all("i")
     assert not read.all("u")
-    assert sum("taken for class" in each.attributes["alt"] for each in shown) == 2
+    assert sum("taken for class" in example.attributes["alt"] for example in shown) == 2
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -292,7 +300,7 @@ def test_the_size_is_stated(harmless: Read) -> None:
 
 def test_columns_of_numbers_can_be_sorted(harmless: Read) -> None:
     heads: list[Element] = [
-        each for each in harmless.all("th") if each.attributes.get("scope") == "col"
+        head for head in harmless.all("th") if head.attributes.get("scope") == "col"
     ]
     assert heads
-    assert all("data-sort" in each.attributes for each in heads)
+    assert all("data-sort" in head.attributes for head in heads)

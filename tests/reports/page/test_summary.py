@@ -18,7 +18,7 @@ def with_intervals(rows: pd.DataFrame) -> pd.DataFrame:
     ranges = [
         wilson(round(top1 * n / 100), n) if ok else (float("nan"),) * 2 for top1, n, ok in counts
     ]
-    low, high = ([100 * each[end] for each in ranges] for end in (0, 1))
+    low, high = ([100 * bounds[end] for bounds in ranges] for end in (0, 1))
     return rows.assign(top1_ci_low=low, top1_ci_high=high)
 
 
@@ -32,8 +32,8 @@ def test_precision_is_the_larger_side_of_an_interval_that_is_not_even() -> None:
 
 def test_what_was_run_names_models_images_attacks_and_budgets() -> None:
     rows = joined(sweep("A", "fgsm", RIGHT), sweep("A", "pgd", {"1": 5}), sweep("B", "fgsm", RIGHT))
-    (said,) = what_was_run(rows, attacks_of(rows))
-    assert said == (
+    (sentence,) = what_was_run(rows, attacks_of(rows))
+    assert sentence == (
         "2 models (A, B) on photos (200 images), protocol pixel: clean images; "
         "FGSM at 0.5, 1 and 4/255; PGD-20 at 1/255."
     )
@@ -57,9 +57,9 @@ def test_corruptions_and_sets_without_budgets_are_said() -> None:
             row("A", "imagenet-a", 5),
         ]
     )
-    (said,) = what_was_run(rows, attacks_of(rows))
-    assert "2 corruptions of ImageNet-C at severity 1 and 3 (official)" in said
-    assert said.endswith("imagenet-a.")
+    (sentence,) = what_was_run(rows, attacks_of(rows))
+    assert "2 corruptions of ImageNet-C at severity 1 and 3 (official)" in sentence
+    assert sentence.endswith("imagenet-a.")
 
 
 @pytest.mark.slow
@@ -69,23 +69,23 @@ def test_headlines_are_clean_and_the_strongest_attack_near_1_255() -> None:
         sweep("A", "pgd", {"0.5": 20, "1.5": 8, "4": 0}),
         sweep("B", "pgd", {}),
     )
-    (said,) = headlines(with_intervals(rows))
+    (sentence,) = headlines(with_intervals(rows))
     low, high = wilson(20, IMAGES)
-    assert said.startswith("A: 75.0 % top-1 on clean images (95 % interval ")
-    assert said.endswith(
+    assert sentence.startswith("A: 75.0 % top-1 on clean images (95 % interval ")
+    assert sentence.endswith(
         f"10.0 % top-1 under pgd@0.5/255 (95 % interval {100 * low:.1f} to {100 * high:.1f})."
     )
 
 
 def test_under_the_paper_s_protocol_the_headline_is_4_255() -> None:
-    (said,) = headlines(with_intervals(sweep("A", "pgd", RIGHT, protocol="paper")))
-    assert "pgd@4/255" in said
+    (sentence,) = headlines(with_intervals(sweep("A", "pgd", RIGHT, protocol="paper")))
+    assert "pgd@4/255" in sentence
 
 
 def test_a_failed_headline_says_so() -> None:
     rows = joined(sweep("A", "pgd", RIGHT), sweep("B", "pgd", {"0": 150, "1": None}))
-    said = list(headlines(with_intervals(rows)))
-    assert said[1].endswith("no number under pgd@1/255 (error).")
+    sentences = list(headlines(with_intervals(rows)))
+    assert sentences[1].endswith("no number under pgd@1/255 (error).")
 
 
 @pytest.mark.slow
@@ -98,8 +98,8 @@ def test_of_many_models_the_extremes_are_said() -> None:
 
 
 def test_no_attack_leaves_clean_numbers() -> None:
-    (said,) = headlines(with_intervals(sweep("A", "pgd", {"0": 150})))
-    assert said.count("top-1") == 1
+    (sentence,) = headlines(with_intervals(sweep("A", "pgd", {"0": 150})))
+    assert sentence.count("top-1") == 1
 
 
 def session(*, dirty: bool) -> Session:
@@ -120,35 +120,35 @@ def test_what_is_not_scored_comes_first() -> None:
 def test_flags_are_said_by_weight_once_a_kind() -> None:
     rows = sweep("A", "pgd", {"0": 150, "1": 60, "4": 20})
     flags = ["random-weights", "8bit-+3-right;random-weights", "8bit--12-right;random-weights"]
-    said = doubts(rows.assign(flags=flags))
-    assert said[0].startswith("random-weights (all results): the network was never trained")
-    assert said[1].startswith("8bit--12-right and 1 like it (2 of 3 results): rounding")
-    assert sum("8bit" in each for each in said) == 1
+    sentences = doubts(rows.assign(flags=flags))
+    assert sentences[0].startswith("random-weights (all results): the network was never trained")
+    assert sentences[1].startswith("8bit--12-right and 1 like it (2 of 3 results): rounding")
+    assert sum("8bit" in sentence for sentence in sentences) == 1
 
 
 def test_the_width_of_intervals_is_said() -> None:
-    (said,) = (each for each in doubts(sweep("A", "pgd", RIGHT)) if "interval" in each)
+    (sentence,) = (doubt for doubt in doubts(sweep("A", "pgd", RIGHT)) if "interval" in doubt)
     low, high = wilson(120, IMAGES)
-    assert f"With {IMAGES} images" in said
-    assert f"up to {100 * max(high - 120 / IMAGES, 120 / IMAGES - low):.1f} points" in said
+    assert f"With {IMAGES} images" in sentence
+    assert f"up to {100 * max(high - 120 / IMAGES, 120 / IMAGES - low):.1f} points" in sentence
 
 
 @pytest.mark.parametrize(
-    ("attack", "said"),
+    ("attack", "message"),
     [("pgd", True), ("fgsm", True), ("spsa", False), ("noise", False), ("foolbox:Square", False)],
 )
-def test_missing_black_box_attacks_are_said(attack: str, said: bool) -> None:
-    found = doubts(sweep("A", attack, RIGHT))
-    assert any("without gradients" in each for each in found) is said
+def test_missing_black_box_attacks_are_said(attack: str, message: bool) -> None:
+    sentences = doubts(sweep("A", attack, RIGHT))
+    assert any("without gradients" in sentence for sentence in sentences) is message
     both = doubts(joined(sweep("A", attack, RIGHT), sweep("A", "spsa", {"1": 1})))
-    assert not any("without gradients" in each for each in both)
+    assert not any("without gradients" in sentence for sentence in both)
 
 
 def test_two_protocols_and_changed_code_are_said() -> None:
     rows = joined(sweep("A", "pgd", RIGHT), sweep("A", "pgd", RIGHT, protocol="paper"))
-    found = " ".join(doubts(rows, session(dirty=True), Session(started="")))
-    assert "cannot be compared" in found
-    assert "no commit holds" in found
+    sentences = " ".join(doubts(rows, session(dirty=True), Session(started="")))
+    assert "cannot be compared" in sentences
+    assert "no commit holds" in sentences
     one = " ".join(doubts(sweep("A", "pgd", RIGHT), session(dirty=False)))
     assert "cannot be compared" not in one
     assert "no commit holds" not in one

@@ -131,11 +131,11 @@ def test_nothing_without_corruptions(ax: Axes) -> None:
 
 
 def cells(ax: Axes) -> dict[tuple[int, int], str]:
-    found = {}
+    collected = {}
     for text in ax.texts:
         column, line = text.get_position()
-        found[int(line), int(column)] = text.get_text()
-    return found
+        collected[int(line), int(column)] = text.get_text()
+    return collected
 
 
 @pytest.mark.slow

@@ -34,7 +34,7 @@ ROWS = differences(
 
 def draw(ax: Axes, rows: pd.DataFrame = ROWS) -> list[ErrorbarContainer]:
     difference_forest(ax, rows, baseline="base", place="photos, 9 images, protocol pixel")
-    return [each for each in ax.containers if isinstance(each, ErrorbarContainer)]
+    return [container for container in ax.containers if isinstance(container, ErrorbarContainer)]
 
 
 def points(container: ErrorbarContainer) -> list[tuple[float, float]]:

@@ -29,16 +29,16 @@ def test_each_attack_of_each_place_has_one_picture() -> None:
         sweep("A", "fgsm", RIGHT, dataset="others"),
         sweep("B", "fgsm", RIGHT),
     )
-    found = list(pictures(rows))
-    assert [each.name for each in found] == [
+    drawn = list(pictures(rows))
+    assert [picture.name for picture in drawn] == [
         "accuracy-fgsm-photos-pixel",
         "accuracy-pgd-photos-pixel",
         "accuracy-fgsm-photos-paper",
         "accuracy-fgsm-others-pixel",
     ]
-    assert [len(each.figure.axes[0].lines) for each in found] == [2, 1, 1, 1]
-    for each in found:
-        top1, top5 = each.figure.axes
+    assert [len(picture.figure.axes[0].lines) for picture in drawn] == [2, 1, 1, 1]
+    for picture in drawn:
+        top1, top5 = picture.figure.axes
         assert "top-1" in top1.get_ylabel()
         assert "top-5" in top5.get_ylabel()
 
@@ -46,34 +46,34 @@ def test_each_attack_of_each_place_has_one_picture() -> None:
 def test_a_model_looks_the_same_in_all_pictures() -> None:
     rows = joined(sweep("A", "fgsm", RIGHT), sweep("B", "fgsm", RIGHT), sweep("B", "pgd", RIGHT))
     rows = rows.drop_duplicates(["label", "condition"])
-    both, one = (each.figure.axes[0].lines for each in pictures(rows))
+    both, one = (picture.figure.axes[0].lines for picture in pictures(rows))
     assert both[1].get_color() == one[0].get_color() != both[0].get_color()
     assert both[1].get_marker() == one[0].get_marker() != both[0].get_marker()
 
 
 def test_the_description_gives_the_numbers_of_a_few_models() -> None:
     rows = joined(sweep("A", "fgsm", RIGHT), sweep("B", "fgsm", {"1": None}))
-    (found,) = pictures(rows, attacks=attacks_of(rows))
-    assert "A: top-1 75.0 at 0/255, 30.0 at 1/255, 5.0 at 4/255." in found.alt
-    assert "B: top-1 not scored." in found.alt
-    assert found.title == "Accuracy under FGSM: photos, 200 images, protocol pixel"
+    (drawn,) = pictures(rows, attacks=attacks_of(rows))
+    assert "A: top-1 75.0 at 0/255, 30.0 at 1/255, 5.0 at 4/255." in drawn.alt
+    assert "B: top-1 not scored." in drawn.alt
+    assert drawn.title == "Accuracy under FGSM: photos, 200 images, protocol pixel"
 
 
 def test_corruptions_have_bars_and_a_map_for_each_model() -> None:
     labels = [f"m{number}" for number in range(MOST_BARS + 1)]
-    found = list(pictures(joined(*(corrupted(label) for label in labels))))
-    names = [each.name for each in found]
+    drawn = list(pictures(joined(*(corrupted(label) for label in labels))))
+    names = [picture.name for picture in drawn]
     assert names == [
         "corruption-errors-1",
         "corruption-errors-2",
         *(f"corruption-map-{label}" for label in labels),
     ]
-    assert [len(each.figure.axes[0].containers) for each in found[:2]] == [MOST_BARS, 1]
+    assert [len(picture.figure.axes[0].containers) for picture in drawn[:2]] == [MOST_BARS, 1]
 
 
 def test_sources_of_corrupted_images_are_never_mixed() -> None:
     rows = joined(corrupted("A", source="official"), corrupted("B", source="generated-memory"))
-    names = [each.name for each in pictures(rows)]
+    names = [picture.name for picture in pictures(rows)]
     assert names == [
         "corruption-errors-official",
         "corruption-map-A-official",

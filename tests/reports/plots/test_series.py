@@ -52,10 +52,10 @@ def lab(light: Numbers) -> Numbers:
 
 
 def test_forty_series_differ_in_colour_and_marker_and_without_colour() -> None:
-    found = [look(number) for number in range(40)]
-    assert len({(each.colour, each.marker) for each in found}) == 40
-    assert len({(each.marker, each.line, each.filled) for each in found}) == 40
-    assert len({each.line for each in found[:4]}) == 4
+    styles = [look(number) for number in range(40)]
+    assert len({(style.colour, style.marker) for style in styles}) == 40
+    assert len({(style.marker, style.line, style.filled) for style in styles}) == 40
+    assert len({style.line for style in styles[:4]}) == 4
 
 
 def test_the_promises_hold_to_their_ends() -> None:
@@ -68,9 +68,9 @@ def test_bars_differ_without_colour() -> None:
 
 
 def test_a_label_has_one_look_however_often_it_comes() -> None:
-    found = looks(["a", "b", "a", "c"])
-    assert list(found) == ["a", "b", "c"]
-    assert [found[label] for label in "abc"] == [look(number) for number in range(3)]
+    styles = looks(["a", "b", "a", "c"])
+    assert list(styles) == ["a", "b", "c"]
+    assert [styles[label] for label in "abc"] == [look(number) for number in range(3)]
 
 
 def test_hollow_markers_are_white_inside() -> None:

@@ -36,10 +36,10 @@ def both(tmp_path: Path, other: Mapping[str, Any] | None = None, **options: Any)
 
 @pytest.mark.slow
 def test_counts_differences_and_p_values(tmp_path: Path) -> None:
-    found = both(tmp_path)
-    assert found.baseline == "a"
-    assert found.rows.columns.tolist() == list(ROWS)
-    clean, pgd = found.rows.to_dict("records")
+    comparison = both(tmp_path)
+    assert comparison.baseline == "a"
+    assert comparison.rows.columns.tolist() == list(ROWS)
+    clean, pgd = comparison.rows.to_dict("records")
     assert (clean["condition"], clean["label"], clean["n_images"]) == ("clean", "b", 8)
     assert (clean["n_only_baseline"], clean["n_only_label"]) == (1, 2)
     assert (clean["baseline_top1"], clean["top1"], clean["difference"]) == (62.5, 75, 12.5)
@@ -69,9 +69,9 @@ def test_images_that_changed_are_listed(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_baseline_may_be_any_label(tmp_path: Path) -> None:
-    found = both(tmp_path, baseline="b")
-    assert found.rows["label"].tolist() == ["a", "a"]
-    assert found.rows["difference"].tolist()[0] == -12.5
+    comparison = both(tmp_path, baseline="b")
+    assert comparison.rows["label"].tolist() == ["a", "a"]
+    assert comparison.rows["difference"].tolist()[0] == -12.5
     with pytest.raises(UserError, match="--baseline 'c' is not among the labels: a, b"):
         both(tmp_path, baseline="c")
 
@@ -92,15 +92,15 @@ def test_a_budget_of_0_and_the_control_are_no_tests_of_their_own(tmp_path: Path)
         label: dict.fromkeys(names, outcomes["pgd@1/255"])
         for label, outcomes in (("a", BASE), ("b", OTHER))
     }
-    found = against([write_run(tmp_path / "run", made)])
-    rows = found.rows.set_index("condition")
+    comparison = against([write_run(tmp_path / "run", made)])
+    rows = comparison.rows.set_index("condition")
     tested = rows.loc[["clean", "pgd@1/255"]]
     assert tested["p_holm"].tolist() == holm(tested["p"].tolist())
     untested = rows.loc[["pgd@0/255", "noise@4/255"]]
     assert untested["p_holm"].isna().all()
     assert not untested["significant"].any()
     assert untested["p"].tolist() == tested["p"].tolist()
-    (sheet,) = comparison_tables(found)
+    (sheet,) = comparison_tables(comparison)
     assert [sheet.cell(row, 9) for row in range(4)] == ["not shown", *["no test"] * 2, "not shown"]
     assert any("corrected over all 2 comparisons" in note for note in sheet.notes)
     assert any(note.startswith("no test: a budget of 0") for note in sheet.notes)
@@ -109,9 +109,9 @@ def test_a_budget_of_0_and_the_control_are_no_tests_of_their_own(tmp_path: Path)
 @pytest.mark.slow
 def test_a_clear_difference_is_significant(tmp_path: Path) -> None:
     made: dict[str, Outcomes] = {"a": {"clean": [1] * 12}, "b": {"clean": [0] * 12}}
-    found = against([write_run(tmp_path / "run", made)])
-    assert found.rows["significant"].tolist() == [True]
-    (sheet,) = comparison_tables(found)
+    comparison = against([write_run(tmp_path / "run", made)])
+    assert comparison.rows["significant"].tolist() == [True]
+    (sheet,) = comparison_tables(comparison)
     assert sheet.cell(0, 9) == "better"
     (sheet,) = comparison_tables(against([write_run(tmp_path / "run", made)], baseline="b"))
     assert sheet.cell(0, 9) == "worse"
@@ -124,7 +124,7 @@ def test_the_bootstrap_is_seeded(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", ranks, part_size=400)
     bounds = [against([run], seed=seed).rows["low"].tolist() for seed in (0, 0, 1, 2, 3)]
     assert bounds[0] == bounds[1]
-    assert len({tuple(each) for each in bounds}) > 1
+    assert len({tuple(bound) for bound in bounds}) > 1
 
 
 LESS: Outcomes = {name: ranks[:5] for name, ranks in OTHER.items()}
@@ -184,15 +184,15 @@ def test_common_images_are_compared_by_name_and_said(tmp_path: Path) -> None:
     folders = [write_run(tmp_path / "a", {"a": {"clean": BASE["clean"]}}), made]
     with pytest.raises(UserError, match="the data sets differ"):
         against(folders)
-    found = against(folders, intersect=True)
-    (row,) = found.rows.to_dict("records")
+    comparison = against(folders, intersect=True)
+    (row,) = comparison.rows.to_dict("records")
     # In common: 2 (0, 0), 3 (1, 0), 5 (0, 1), 7 (0, 0), as (baseline, label).
     assert row["n_images"] == 4
     assert row["images"] == "4 common of 8 and 5"
     assert (row["n_only_baseline"], row["n_only_label"]) == (1, 1)
     assert (row["baseline_top1"], row["top1"]) == (75, 75)
-    assert found.changed["image"].tolist() == ["3.png", "5.png"]
-    assert "b clean is compared on 4 common of 8 and 5 images" in comparison_notes(found)
+    assert comparison.changed["image"].tolist() == ["3.png", "5.png"]
+    assert "b clean is compared on 4 common of 8 and 5 images" in comparison_notes(comparison)
 
 
 def _relabel(folder: RunFolder, targets: dict[str, int]) -> None:
@@ -252,8 +252,8 @@ def test_unreadable_images_of_one_model_need_intersect(tmp_path: Path) -> None:
     skipped: Outcomes = {"clean": ["skipped", *OTHER["clean"][1:]]}
     with pytest.raises(UserError, match="some could not be read; --intersect compares the images"):
         both(tmp_path, outcomes=skipped)
-    found = both(tmp_path, outcomes=skipped, intersect=True)
-    assert found.rows["images"].tolist() == ["7 common of 8 and 8"]
+    comparison = both(tmp_path, outcomes=skipped, intersect=True)
+    assert comparison.rows["images"].tolist() == ["7 common of 8 and 8"]
 
 
 @pytest.mark.slow
@@ -263,10 +263,10 @@ def test_failures_and_missing_conditions_are_said(tmp_path: Path) -> None:
         "pgd@1/255": ["error", *[0] * 7],
         "fgsm@1/255": [0] * 8,
     }
-    found = both(tmp_path, outcomes=failed)
-    assert found.rows["condition"].tolist() == ["clean"]
-    assert "b: pgd@1/255 failed and is not compared" in found.notes
-    assert "a has no fgsm@1/255 on val under protocol pixel" in found.notes
+    comparison = both(tmp_path, outcomes=failed)
+    assert comparison.rows["condition"].tolist() == ["clean"]
+    assert "b: pgd@1/255 failed and is not compared" in comparison.notes
+    assert "a has no fgsm@1/255 on val under protocol pixel" in comparison.notes
 
 
 @pytest.mark.slow
@@ -274,19 +274,19 @@ def test_incomplete_runs_are_compared_only_when_asked(tmp_path: Path) -> None:
     options = {"shard": (1, 2)}
     with pytest.raises(UserError, match="b: clean is incomplete and is not compared; --intersect"):
         both(tmp_path, options)
-    found = both(tmp_path, options, intersect=True)
-    assert found.rows["n_images"].tolist() == [4, 4]
-    assert found.rows["images"].tolist() == ["4 common of 8 and 8"] * 2
+    comparison = both(tmp_path, options, intersect=True)
+    assert comparison.rows["n_images"].tolist() == [4, 4]
+    assert comparison.rows["images"].tolist() == ["4 common of 8 and 8"] * 2
 
 
 @pytest.mark.slow
 def test_files_read_back_as_the_same_numbers(tmp_path: Path) -> None:
-    found = both(tmp_path)
-    rows, changed = save_comparison(found, tmp_path / "out")
+    comparison = both(tmp_path)
+    rows, changed = save_comparison(comparison, tmp_path / "out")
     assert (rows.name, changed.name) == ("comparison.csv", "changed.csv")
     read = pd.read_csv(rows, keep_default_na=False)
-    pd.testing.assert_frame_equal(read, found.rows, check_dtype=False, check_exact=True)
-    pd.testing.assert_frame_equal(pd.read_csv(changed), found.changed, check_dtype=False)
+    pd.testing.assert_frame_equal(read, comparison.rows, check_dtype=False, check_exact=True)
+    pd.testing.assert_frame_equal(pd.read_csv(changed), comparison.changed, check_dtype=False)
 
 
 @pytest.mark.slow
@@ -294,10 +294,10 @@ def test_what_must_be_known_of_the_numbers_is_said(tmp_path: Path) -> None:
     models: dict[str, Any] = {"a": {"flags": ["random-weights"]}}
     known: dict[str, Any] = {"models": models, "data": {"flags": ["x=1"]}}
     made = write_run(tmp_path / "run", {"a": BASE, "b": OTHER}, **known)
-    found = against([made])
-    assert found.rows["baseline_flags"].tolist() == ["random-weights;x=1"] * 2
-    assert found.rows["flags"].tolist() == ["x=1"] * 2
-    said = " ".join(comparison_notes(found))
+    comparison = against([made])
+    assert comparison.rows["baseline_flags"].tolist() == ["random-weights;x=1"] * 2
+    assert comparison.rows["flags"].tolist() == ["x=1"] * 2
+    said = " ".join(comparison_notes(comparison))
     assert "! random-weights (a clean, a pgd@1/255): the network was never trained" in said
     assert "! x=1 (all): the attack's constant x is 1 here" in said
 
@@ -313,11 +313,11 @@ def test_runs_that_were_not_computed_alike_are_said(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_tables_of_a_comparison(tmp_path: Path) -> None:
     made = {"a": BASE, "b": OTHER, "c": OTHER}
-    found = against([write_run(tmp_path / "run", made)])
-    (whole,) = comparison_tables(found)
+    comparison = against([write_run(tmp_path / "run", made)])
+    (whole,) = comparison_tables(comparison)
     assert whole.stub == ("model", "condition")
     assert len(whole.frame) == 4
-    single = tables_by_model(found)
+    single = tables_by_model(comparison)
     assert [sheet.title.split(":")[0] for sheet in single] == ["b against a", "c against a"]
     assert single[0].row_names == [("clean",), ("pgd@1/255",)]
     assert any("over all 4 comparisons" in note for note in whole.notes)

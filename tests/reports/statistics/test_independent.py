@@ -126,7 +126,7 @@ def test_the_console_shows_these_numbers(runs: Runs, raw: pd.DataFrame) -> None:
     text: str = console.file.getvalue()  # type: ignore[attr-defined]
     sections = dict(zip(LABELS, re.split(r"^\w+ on val, ", text, flags=re.M)[1:], strict=True))
     for label, condition, wanted in counted(raw):
-        (line,) = (each for each in sections[label].splitlines() if f" {condition} " in each)
+        (line,) = (row for row in sections[label].splitlines() if f" {condition} " in row)
         cells = [cell.strip() for cell in re.split("[│|]", line)[2:6]]
         assert cells == [
             f"{wanted['top1']:.2f}",
@@ -143,24 +143,26 @@ def test_the_page_has_these_numbers_in_full(
     monkeypatch.setattr(render, "pictures", lambda *_, **__: iter(()))  # slow, and not read here
     text = write_page(runs, results(runs), tmp_path).read_text()
     text = text[text.index('<section id="all">') :].replace("<wbr>", "")
-    found: dict[tuple[str, str], list[float]] = {}
+    cells_found: dict[tuple[str, str], list[float]] = {}
     for row in re.findall(r"<tr[^>]*>(.*?)</tr>", text, flags=re.S):
         names = [html.unescape(each) for each in re.findall(r'<th scope="row">(.*?)</th>', row)]
         if len(names) == 2:
-            found[names[0], names[1]] = [float(v) for v in re.findall(r'data-value="(.*?)"', row)]
+            cells_found[names[0], names[1]] = [
+                float(v) for v in re.findall(r'data-value="(.*?)"', row)
+            ]
     for label, condition, wanted in counted(raw):
         order = [wanted[n] for n in ("top1", "top1_ci_low", "top1_ci_high", "top5", "robust_top1")]
-        assert found[label, condition][:5] == pytest.approx(order, abs=1e-9)
+        assert cells_found[label, condition][:5] == pytest.approx(order, abs=1e-9)
 
 
 @pytest.mark.slow
 def test_differences_and_p_values_are_what_scipy_says(runs: Runs, raw: pd.DataFrame) -> None:
-    found = compare(runs, results(runs))
+    comparison = compare(runs, results(runs))
     rights: Any = (raw.assign(right=raw["rank"] == 0)).pivot(
         index="image", columns=["label", "condition"], values="right"
     )
-    assert len(found.rows) == 2 * len(CONDITIONS)
-    for row in found.rows.to_dict("records"):
+    assert len(comparison.rows) == 2 * len(CONDITIONS)
+    for row in comparison.rows.to_dict("records"):
         names = [(name, row["condition"]) for name in (LABELS[0], row["label"])]
         base, own = (rights[name].astype(bool) for name in names)
         lost, won = int((base & ~own).sum()), int((own & ~base).sum())
@@ -169,7 +171,7 @@ def test_differences_and_p_values_are_what_scipy_says(runs: Runs, raw: pd.DataFr
         assert row["p"] == pytest.approx(binomtest(won, won + lost).pvalue)
         assert row["p"] <= row["p_holm"] <= 1
         assert row["low"] <= row["difference"] <= row["high"]
-        changed = found.changed
+        changed = comparison.changed
         own_rows = changed[
             (changed["label"] == row["label"]) & (changed["condition"] == row["condition"])
         ]

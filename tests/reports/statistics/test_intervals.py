@@ -18,8 +18,8 @@ def test_newcombes_example() -> None:
     ("successes", "low", "high"), [(0, 0.0, 0.1611), (1, 0.0089, 0.2361), (20, 0.8389, 1.0)]
 )
 def test_the_ends_of_twenty(successes: int, low: float, high: float) -> None:
-    found = wilson(successes, 20)
-    assert (round(found.low, 4), round(found.high, 4)) == (low, high)
+    interval = wilson(successes, 20)
+    assert (round(interval.low, 4), round(interval.high, 4)) == (low, high)
 
 
 @pytest.mark.slow

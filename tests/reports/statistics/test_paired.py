@@ -73,8 +73,8 @@ def test_the_interval_holds_the_difference(a: int, b: int, c: int, d: int, seed:
 
 def test_the_interval_is_seeded() -> None:
     pair = Pair(50_000, 20_000, 30_000, 40_000)
-    found = [difference_interval(pair, seed=seed, draws=100) for seed in (1, 1, 2)]
-    assert found[0] == found[1] != found[2]
+    interval = [difference_interval(pair, seed=seed, draws=100) for seed in (1, 1, 2)]
+    assert interval[0] == interval[1] != interval[2]
 
 
 @pytest.mark.slow
@@ -88,11 +88,11 @@ def test_the_interval_mirrors_when_the_models_change_places() -> None:
 def test_it_is_scipys_bootstrap_of_the_paired_images() -> None:
     pair = Pair(100, 40, 60, 50)
     changes = np.repeat([0, -1, 1, 0], pair)
-    found = bootstrap(
+    interval = bootstrap(
         (changes,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(0)
     ).confidence_interval
     own = difference_interval(pair, seed=0, draws=20_000)
-    assert own == pytest.approx((found.low, found.high), abs=0.005)
+    assert own == pytest.approx((interval.low, interval.high), abs=0.005)
 
 
 def test_many_images_give_the_normal_interval() -> None:

@@ -93,6 +93,6 @@ if __name__ == "__main__":
     for old in GOLDEN.iterdir():
         old.unlink()
     with tempfile.TemporaryDirectory() as temporary:
-        for each in sheets(fixed_runs(Path(temporary))):
-            for name, text in rendered(each).items():
+        for sheet in sheets(fixed_runs(Path(temporary))):
+            for name, text in rendered(sheet).items():
                 (GOLDEN / name).write_text(text, encoding="utf-8")

@@ -42,13 +42,16 @@ def test_counts_beside_the_published_ones(tmp_path: Path) -> None:
     (sheet,) = efficiency_tables([write(tmp_path / "e.csv", *ROWS)])
     beside = efficiency_beside_published(sheet)
     assert beside is not None
-    found = {name: beside.cell(row, 3) for row, name in enumerate(beside.row_names)}
+    cells_found = {name: beside.cell(row, 3) for row, name in enumerate(beside.row_names)}
     plain, twicing = "deit_tiny_patch16_224", "deit_tiny_twicing_patch16_224"
     assert (
-        found[plain, "GMACs"] == found[plain, "params (M)"] == found[twicing, "GMACs"] == "agrees"
+        cells_found[plain, "GMACs"]
+        == cells_found[plain, "params (M)"]
+        == cells_found[twicing, "GMACs"]
+        == "agrees"
     )
-    assert found[plain, "ms / image median"] == "not comparable: times of another device"
-    assert len(found) == 6
+    assert cells_found[plain, "ms / image median"] == "not comparable: times of another device"
+    assert len(cells_found) == 6
     (other,) = efficiency_tables([write(tmp_path / "e.csv", ROWS[0].replace("1.2537", "1.2551"))])
     beside = efficiency_beside_published(other)
     assert beside is not None

@@ -69,30 +69,30 @@ NUMBERS = (
 def test_a_csv_reads_back_as_the_same_numbers() -> None:
     columns = (Column("a"), Column("b", "head"), Column("n", digits=None))
     made = sheet(("one", 'two, "quoted"', "NA"), NUMBERS, columns)
-    found = pd.read_csv(
+    read_back = pd.read_csv(
         io.StringIO(as_csv(made)),
         dtype={"model": str},
         keep_default_na=False,
         na_values={"head b": ""},
     )
-    assert found.columns.tolist() == ["model", "a", "head b", "n", *ABOUT]
-    assert found["model"].tolist() == ["one", 'two, "quoted"', "NA"]
+    assert read_back.columns.tolist() == ["model", "a", "head b", "n", *ABOUT]
+    assert read_back["model"].tolist() == ["one", 'two, "quoted"', "NA"]
     wanted = pd.DataFrame(NUMBERS, columns=["a", "head b", "n"])
-    pd.testing.assert_frame_equal(found[["a", "head b", "n"]], wanted, check_exact=True)
+    pd.testing.assert_frame_equal(read_back[["a", "head b", "n"]], wanted, check_exact=True)
 
 
 def test_json_is_json_with_null_and_full_precision() -> None:
     columns = (Column("a"), Column("b"), Column("n", digits=None))
     made = replace(sheet(("one", "two", "three"), NUMBERS, columns), marks={(0, 0): "best"})
-    found = json.loads(as_json(made))
-    assert [row["values"] for row in found["rows"]] == [
+    content = json.loads(as_json(made))
+    assert [row["values"] for row in content["rows"]] == [
         [100 / 3, None, 7],
         [1e-300, 2.0**53, 0],
         [0.1 + 0.2, 0, 1],
     ]
-    assert found["rows"][0]["marks"] == ["best", "", ""]
-    assert found["notes"] == list(NASTY)
-    assert found["rows"][0]["names"] == {"model": "one"}
+    assert content["rows"][0]["marks"] == ["best", "", ""]
+    assert content["notes"] == list(NASTY)
+    assert content["rows"][0]["names"] == {"model": "one"}
 
 
 def test_rounding_is_only_at_the_edge() -> None:
@@ -186,9 +186,9 @@ def test_what_steers_is_shown_as_an_escape(form: str, tmp_path: Path) -> None:
         return
     assert all(letter.isprintable() or letter == "\n" for letter in text)
     if form == "json":
-        found = json.loads(text)
-        assert tuple(row["names"]["model"] for row in found["rows"]) == STEERING
-        assert found["columns"][0]["name"] == "\u202enumber"
+        content = json.loads(text)
+        assert tuple(row["names"]["model"] for row in content["rows"]) == STEERING
+        assert content["columns"][0]["name"] == "\u202enumber"
         return
     plain = text.replace(r"\textbackslash{}", "\\").replace("\\\\", "\\")
     for escaped in (r"\x1b", r"\x9b31m", r"\u202egnp.exe", r"\u200b", r"\x07"):

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.tables.formats.layout import PADDING, Slot, arrange
+from reports.tables.formats.layout import PADDING, TextColumn, arrange
 
-NUMBERS = [Slot(f"PGD {n}/255", ["100.00", "99.50"]) for n in range(6)]
+NUMBERS = [TextColumn(f"PGD {n}/255", ["100.00", "99.50"]) for n in range(6)]
 
 
-def names(*texts: str) -> Slot:
-    return Slot("model", texts, is_name=True)
+def names(*texts: str) -> TextColumn:
+    return TextColumn("model", texts, is_name=True)
 
 
 def total(widths: list[int]) -> int:
@@ -35,13 +35,13 @@ def test_names_fold_before_a_table_is_cut_and_only_as_much_as_that_needs() -> No
 
 
 def test_of_equally_many_pieces_the_one_with_wider_names_is_taken() -> None:
-    found = arrange([names("fmnist_featscale_long")], NUMBERS, 60)
-    assert [piece.columns for piece in found] == [[0, 1, 2], [3, 4, 5]]
-    assert {piece.stub[0] for piece in found} == {21}
+    segments = arrange([names("fmnist_featscale_long")], NUMBERS, 60)
+    assert [piece.columns for piece in segments] == [[0, 1, 2], [3, 4, 5]]
+    assert {piece.stub[0] for piece in segments} == {21}
 
 
 def test_words_get_the_room_that_is_left() -> None:
-    said = Slot("verdict", ["not comparable: 100 images rather than 50,000"], is_name=True)
+    said = TextColumn("verdict", ["not comparable: 100 images rather than 50,000"], is_name=True)
     assert said.least == LEAST_OF_WORDS
     (piece,) = arrange([names("a")], [said], 40)
     assert piece.widths == [40 - 1 - 5 - 2 * PADDING]
@@ -59,18 +59,20 @@ LEAST_OF_WORDS = 12
 def test_every_column_is_there_once_and_no_number_is_cut(
     labels: list[str], values: list[float], width: int
 ) -> None:
-    columns = [Slot("a head", [f"{value:.2f}"] * len(labels)) for value in values]
-    found = arrange([names(*labels)], columns, width)
-    assert [at for piece in found for at in piece.columns] == list(range(len(columns)))
-    for piece in found:
+    columns = [TextColumn("a head", [f"{value:.2f}"] * len(labels)) for value in values]
+    segments = arrange([names(*labels)], columns, width)
+    assert [at for piece in segments for at in piece.columns] == list(range(len(columns)))
+    for piece in segments:
         assert total([*piece.stub, *piece.widths]) <= width
         for at, wide in zip(piece.columns, piece.widths, strict=True):
             assert wide >= len(columns[at].texts[0])
 
 
 def test_names_give_way_to_numbers_on_a_very_narrow_terminal() -> None:
-    found = arrange([names("model_of_somebody", "b")], [Slot("top-1", ["100.00"] * 2)] * 2, 20)
-    assert [(piece.columns, total([*piece.stub, *piece.widths])) for piece in found] == [
+    segments = arrange(
+        [names("model_of_somebody", "b")], [TextColumn("top-1", ["100.00"] * 2)] * 2, 20
+    )
+    assert [(piece.columns, total([*piece.stub, *piece.widths])) for piece in segments] == [
         ([0], 20),
         ([1], 20),
     ]

@@ -26,8 +26,8 @@ def sheet(values: list[float], groups: str = "", best: Best = "highest") -> Tabl
 
 def marks(values: list[float], groups: str = "", best: Best = "highest") -> str:
     """One letter a row: b(est), s(econd) or -."""
-    found = mark(sheet(values, groups, best), "best").marks
-    return "".join(found.get((row, 0), "-")[0] for row in range(len(values)))
+    marked = mark(sheet(values, groups, best), "best").marks
+    return "".join(marked.get((row, 0), "-")[0] for row in range(len(values)))
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def significant(outcomes: dict[str, Outcomes], tmp_path: Path) -> tuple[str, str
     """Marks of the clean column of table featscale, and the last note."""
     runs = merge([write_run(tmp_path, outcomes)])
     (made,) = preset_tables("featscale", runs, results(runs))
-    found = mark(made, "significant", runs)
-    letters = "".join(found.marks.get((row, 0), "-")[0] for row in range(len(outcomes)))
-    return letters, found.notes[-1]
+    marked = mark(made, "significant", runs)
+    letters = "".join(marked.marks.get((row, 0), "-")[0] for row in range(len(outcomes)))
+    return letters, marked.notes[-1]
 
 
 @pytest.mark.slow
@@ -136,10 +136,12 @@ def test_other_images_are_not_tested(tmp_path: Path) -> None:
     ]
     runs = merge(folders)
     (made,) = preset_tables("featscale", runs, results(runs))
-    found = mark(made, "significant", runs)
-    assert found.marks == {}
-    assert "all 0 tests" in found.notes[-1]
-    assert "b and a are not tested against each other: they were scored on other" in found.notes[-2]
+    marked = mark(made, "significant", runs)
+    assert marked.marks == {}
+    assert "all 0 tests" in marked.notes[-1]
+    assert (
+        "b and a are not tested against each other: they were scored on other" in marked.notes[-2]
+    )
 
 
 def test_significance_without_records_is_a_bug() -> None:

@@ -21,11 +21,11 @@ RANKS: Outcomes = {"clean": [0, 1, 0, 1], "pgd@1/255": [1, 1, 0, 0]}
 @pytest.mark.parametrize("text", EVIL)
 def test_what_a_spreadsheet_would_execute_is_text(text: str) -> None:
     frame = pd.DataFrame({text: [text, "a=b", None], "n": [-1.5, 2.0, float("nan")]})
-    found = pd.read_csv(io.StringIO(csv_text(frame, index=True)), index_col=0)
+    read_back = pd.read_csv(io.StringIO(csv_text(frame, index=True)), index_col=0)
     written = text.replace("\r", "\\r")
-    assert found.columns.tolist() == [f"'{written}", "n"]
-    assert found.iloc[:2, 0].tolist() == [f"'{written}", "a=b"]
-    assert found["n"].tolist()[:2] == [-1.5, 2.0]
+    assert read_back.columns.tolist() == [f"'{written}", "n"]
+    assert read_back.iloc[:2, 0].tolist() == [f"'{written}", "a=b"]
+    assert read_back["n"].tolist()[:2] == [-1.5, 2.0]
 
 
 @pytest.mark.slow
@@ -52,8 +52,8 @@ def test_every_file_is_safe(tmp_path: Path) -> None:
 def test_harmless_text_and_numbers_are_as_they_were(tmp_path: Path) -> None:
     frame = pd.DataFrame({"label": ["a-b", "模型", "'x"], "value": [0.1 + 0.2, 1e-300, -0.0]})
     path = save_csv(frame, tmp_path / "new" / "a.csv")
-    found = pd.read_csv(path)
-    pd.testing.assert_frame_equal(found, frame, check_exact=True, check_dtype=False)
+    read_back = pd.read_csv(path)
+    pd.testing.assert_frame_equal(read_back, frame, check_exact=True, check_dtype=False)
 
 
 def test_a_file_that_is_right_is_left_as_it_is(tmp_path: Path) -> None:

@@ -152,5 +152,5 @@ def one_line(capsys: pytest.CaptureFixture[str]) -> str:
     """The one line of a mistake."""
     captured = capsys.readouterr()
     assert captured.out == ""
-    (said,) = captured.err.splitlines()
-    return said
+    (message,) = captured.err.splitlines()
+    return message

@@ -51,21 +51,22 @@ def code(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("network", "said"), [("Network", "RuntimeError: no way back"), ("Leaving", "SystemExit: bye")]
+    ("network", "message"),
+    [("Network", "RuntimeError: no way back"), ("Leaving", "SystemExit: bye")],
 )
 def test_a_backward_pass_that_fails_is_error_rows(
-    network: str, said: str, code: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    network: str, message: str, code: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     attacks = ("--attacks", "clean,fgsm,pgd", "--eps", "4/255", "--out", str(tmp_path / "run"))
     assert main(["eval", "--model", f"{code}:{network}", *SMALL, *attacks]) == 3
     out = " ".join(capsys.readouterr().out.split())
     assert "fgsm@4/255, pgd@4/255 failed and is not scored" in out
-    assert said in out
+    assert message in out
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("network", "said"),
+    ("network", "message"),
     [
         ("Network", "no gradient that attacks could follow: RuntimeError: no way back"),
         ("Leaving", "no gradient that attacks could follow: SystemExit: bye"),
@@ -73,11 +74,11 @@ def test_a_backward_pass_that_fails_is_error_rows(
     ],
 )
 def test_verify_refuses_it_in_one_line(
-    network: str, said: str, code: Path, capsys: pytest.CaptureFixture[str]
+    network: str, message: str, code: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["verify", "--model", f"{code}:{network}", *SMALL]) == 1
     err = capsys.readouterr().err
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1
 
 

@@ -60,8 +60,8 @@ def test_images_that_cannot_be_read_take_no_work(
     with show_progress(2, 20) as report:
         clock[0] = 1
         report(Step("net", "", 2, 0))
-    said = capsys.readouterr().err
-    assert said == "net: 100 %, 2/2 images, 2.00/s, 0:01 so far, 0:00 left\n"
+    message = capsys.readouterr().err
+    assert message == "net: 100 %, 2/2 images, 2.00/s, 0:01 so far, 0:00 left\n"
 
 
 @pytest.mark.parametrize("resumed", [False, True])

@@ -43,11 +43,11 @@ SEND = "os.kill(os.getpid(), {number})"
 @pytest.fixture(autouse=True)
 def handlers() -> Iterator[None]:
     """SIGINT is ignored in what was started with nohup."""
-    before = {each: signal.getsignal(each) for each in BOTH}
+    before = {number: signal.getsignal(number) for number in BOTH}
     signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    for each, handler in before.items():
-        signal.signal(each, handler)
+    for item, handler in before.items():
+        signal.signal(item, handler)
 
 
 def sending(site: Site, action: str) -> Site:
@@ -158,9 +158,9 @@ def test_work_that_cannot_be_interrupted_is_ended(
 
 
 def test_handlers_are_put_back(site: Site) -> None:
-    before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGALRM)]
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGALRM)]
     assert site.eval("--attacks", "clean") == 0
-    assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGALRM)] == before
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGALRM)] == before
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 

@@ -76,7 +76,7 @@ def test_a_changed_file_is_decoded_again(photos: Dataset, tmp_path: Path) -> Non
     cached = cache_crops(photos, tmp_path / "cache")
     crops(cached, LARGE)
     assert isinstance(photos.images, FileImages)
-    sizes = [each.size for each in photos.images.files]
+    sizes = [file.size for file in photos.images.files]
     large, small = sizes.index(max(sizes)), sizes.index(min(sizes))
     path, other = (photos.images.files[index].path for index in (large, small))
     path.write_bytes(other.read_bytes() + bytes(sizes[large] - sizes[small]))
@@ -169,8 +169,8 @@ def test_a_full_disk_ends_the_storing_not_the_run(
     cached = cache_crops(photos, tmp_path / "cache")
     with caplog.at_level(logging.WARNING):
         assert crops(cached, LARGE) == crops(photos, LARGE)
-    (said,) = caplog.messages
-    assert "cannot be used (No space left on device); images that are not in" in said
+    (message,) = caplog.messages
+    assert "cannot be used (No space left on device); images that are not in" in message
 
 
 def test_a_cache_that_cannot_be_read_is_no_cache(
@@ -187,8 +187,8 @@ def test_a_cache_that_cannot_be_read_is_no_cache(
     monkeypatch.setattr(os, "preadv", stale)
     with caplog.at_level(logging.WARNING):
         assert crops(cache_crops(photos, tmp_path / "cache"), LARGE) == crops(photos, LARGE)
-    (said,) = caplog.messages
-    assert "cannot be used (Stale file handle)" in said
+    (message,) = caplog.messages
+    assert "cannot be used (Stale file handle)" in message
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(photos: Dataset, tmp_path: Path) -> None:

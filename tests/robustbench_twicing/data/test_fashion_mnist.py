@@ -139,7 +139,7 @@ def test_labels_of_one_s_own_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("images", "labels", "said"),
+    ("images", "labels", "message"),
     [
         (b"", b"", "not an IDX file"),
         (b"\x00\x00\x08\x03\x00", b"", "not an IDX file"),
@@ -152,11 +152,11 @@ def test_labels_of_one_s_own_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_damaged_files_are_refused_in_one_line(
-    tmp_path: Path, images: bytes, labels: bytes, said: str
+    tmp_path: Path, images: bytes, labels: bytes, message: str
 ) -> None:
     for name, raw in zip(FILES["test"], (images, labels), strict=True):
         (tmp_path / f"{name}.gz").write_bytes(gzip.compress(raw))
-    with pytest.raises(UserError, match=said) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         read_split(tmp_path, "test")
     assert "\n" not in str(caught.value)
 

@@ -30,28 +30,28 @@ def mixed(tmp_path: Path) -> Path:
 
 def test_headers_alone(mixed: Path) -> None:
     calls: list[None] = []
-    found = survey(open_dataset(mixed), advance=lambda: calls.append(None))
-    assert dict(found.sizes) == {(80, 60): 3, (30, 20): 1}
-    assert dict(found.kinds) == {"PNG RGB": 1, "JPEG L": 2, "JPEG RGB": 1}
-    assert found.rotated == ["n01440764/b.jpeg", "n01440764/d.jpeg"]
-    assert [error.path.name for error in found.bad] == ["e.jpeg"]
-    assert not found.decoded
+    summary = survey(open_dataset(mixed), advance=lambda: calls.append(None))
+    assert dict(summary.sizes) == {(80, 60): 3, (30, 20): 1}
+    assert dict(summary.kinds) == {"PNG RGB": 1, "JPEG L": 2, "JPEG RGB": 1}
+    assert summary.rotated == ["n01440764/b.jpeg", "n01440764/d.jpeg"]
+    assert [error.path.name for error in summary.bad] == ["e.jpeg"]
+    assert not summary.decoded
     assert len(calls) == 5
 
 
 def test_every_pixel(mixed: Path) -> None:
-    found = survey(open_dataset(mixed), full=True)
-    assert [error.path.name for error in found.bad] == ["d.jpeg", "e.jpeg"]
-    assert found.sizes.total() == 3
-    assert found.decoded
+    summary = survey(open_dataset(mixed), full=True)
+    assert [error.path.name for error in summary.bad] == ["d.jpeg", "e.jpeg"]
+    assert summary.sizes.total() == 3
+    assert summary.decoded
 
 
 def test_arrays(tmp_path: Path) -> None:
     images = np.zeros((4, 28, 30), np.uint8)
     np.savez(tmp_path / "set.npz", images=images, labels=np.zeros(4, int))
-    found = survey(open_dataset(tmp_path / "set.npz"))
-    assert dict(found.sizes) == {(30, 28): 4}
-    assert dict(found.kinds) == {"array grey": 4}
+    summary = survey(open_dataset(tmp_path / "set.npz"))
+    assert dict(summary.sizes) == {(30, 28): 4}
+    assert dict(summary.kinds) == {"array grey": 4}
 
 
 def test_a_file_that_went_away_is_no_bad_image(mixed: Path) -> None:

@@ -28,7 +28,7 @@ def plus(state: int, task: int) -> tuple[int, int]:
 
 def test_every_process_has_the_state_and_none_is_this_one() -> None:
     with WorkerPool(2, 100) as pool:
-        found = [each.result() for each in [pool.submit(plus, task) for task in range(8)]]
+        found = [future.result() for future in [pool.submit(plus, task) for task in range(8)]]
     assert [value for value, _ in found] == list(range(100, 108))
     assert os.getpid() not in {process for _, process in found}
 

@@ -63,7 +63,7 @@ def test_own_code_needs_no_weights(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--out", "."), "is a folder; name a file"),
         (("--device", "tpu"), "it is auto, cpu or cuda"),
@@ -76,12 +76,12 @@ def test_own_code_needs_no_weights(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_is_one_line(
-    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert efficiency("--model", "timm:test_vit", *arguments) == 1
     err = capsys.readouterr().err
     assert len(err.splitlines()) == 1
-    assert said in err
+    assert message in err
 
 
 def test_report_says_how_the_csv_is_read(

@@ -66,11 +66,11 @@ def checkpoint(weights: dict[str, Tensor], tmp_path_factory: pytest.TempPathFact
 
 def test_everything_that_is_known_without_running_is_printed(checkpoint: Path) -> None:
     words = run(checkpoint)
-    found = inspect_checkpoint(checkpoint)
+    contents = inspect_checkpoint(checkpoint)
     for expected in (
         "checkpoint[1].pth",
         "container torch-zip",
-        found.file.sha256,
+        contents.file.sha256,
         "top keys model, model_ema, epoch, args",
         "epoch 299",
         "drop_path=0.1",
@@ -79,8 +79,8 @@ def test_everything_that_is_known_without_running_is_printed(checkpoint: Path) -
         "152 x float16",
         "Weights: ema found under model_ema",
         "152 x float32",
-        found.weights["plain"].sha256,
-        found.weights["ema"].sha256,
+        contents.weights["plain"].sha256,
+        contents.weights["ema"].sha256,
         "not finite none",
         "The prefix 'module.' was taken off the keys.",
         "EMA against plain differs by up to 0.25",
@@ -97,12 +97,12 @@ def test_everything_that_is_known_without_running_is_printed(checkpoint: Path) -
 
 
 def test_the_hashes_are_those_that_loading_records(checkpoint: Path) -> None:
-    found = inspect_checkpoint(checkpoint)
-    for kind, facts in found.weights.items():
+    contents = inspect_checkpoint(checkpoint)
+    for kind, facts in contents.weights.items():
         choice: Any = kind
         record = load_model("deit_tiny_twicing_patch16_224", str(checkpoint), weights=choice).record
         assert record.weights_sha256 == facts.sha256
-        assert record.checkpoint_sha256 == found.file.sha256
+        assert record.checkpoint_sha256 == contents.file.sha256
 
 
 def test_values_that_are_not_finite_and_other_grids_are_said(

@@ -19,8 +19,8 @@ def plan(site: Site, *arguments: str) -> int:
 
 
 def passes(text: str) -> dict[str, tuple[int, int]]:
-    found = re.findall(r"([\w@./]+)\s+│\s+([\d,]+)\s+│\s+([\d,]+)\s+│\s+\d+:\d\d", text)
-    return {name: (int(f.replace(",", "")), int(b.replace(",", ""))) for name, f, b in found}
+    cells_found = re.findall(r"([\w@./]+)\s+│\s+([\d,]+)\s+│\s+([\d,]+)\s+│\s+\d+:\d\d", text)
+    return {name: (int(f.replace(",", "")), int(b.replace(",", ""))) for name, f, b in cells_found}
 
 
 @pytest.mark.slow

@@ -291,7 +291,7 @@ def test_differences_are_drawn_with_the_pictures(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--baseline", "B"], "--baseline is for --plots, and for the page"),
         (["--baseline", "B", "--format", "html"], "--baseline is for --plots, and for the page"),
@@ -304,13 +304,13 @@ def test_a_baseline_must_be_there_and_of_use(
     evaluated: Evaluated,
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
-    said: str,
+    message: str,
 ) -> None:
     evaluated("--attacks", "clean", "--label", "B")
     capsys.readouterr()
-    given = [each.format(site.root / "out") for each in arguments]
+    given = [argument.format(site.root / "out") for argument in arguments]
     assert main(["report", str(site.root / "run"), *given]) == 1
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def count_calls(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any]) -> list[None]:

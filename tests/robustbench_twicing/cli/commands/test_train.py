@@ -20,9 +20,9 @@ def test_what_is_trained_can_be_evaluated_under_its_name(
     out = tmp_path / "run"
     arguments = ["train", "-m", "fmnist_twicing[3-4]", "--data", CUT, "--val", CUT]
     assert main([*arguments, "--out", str(out), *QUICK, *FP32]) == 0
-    said = capsys.readouterr()
-    assert f"right on {CUT}. Evaluate it with --model 'fmnist_twicing[3-4]={out}/" in said.out
-    assert "step 2/2, loss " in said.err
+    message = capsys.readouterr()
+    assert f"right on {CUT}. Evaluate it with --model 'fmnist_twicing[3-4]={out}/" in message.out
+    assert "step 2/2, loss " in message.err
     checkpoint = f"={out}/model.safetensors"
     quick = ["--data", CUT, "--limit", "10", "--attacks", "clean"]
     assert main(["eval", "-m", f"fmnist_twicing[3-4]{checkpoint}", *quick,
@@ -34,7 +34,7 @@ def test_what_is_trained_can_be_evaluated_under_its_name(
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         (["-m", "fmnist_diet"], "no model is called 'fmnist_diet'"),
         (["--recipe", "fminst"], "no recipe is called 'fminst'. Did you mean 'fmnist'"),
@@ -49,13 +49,13 @@ def test_what_is_trained_can_be_evaluated_under_its_name(
     ],
 )
 def test_mistakes_are_one_line_and_leave_nothing(
-    changes: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    changes: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
     arguments = ["train", "-m", "fmnist_deit", "--data", CUT, "--out", str(out), *QUICK, *changes]
     assert main(arguments) == 1
     err = capsys.readouterr().err
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1
     assert not out.exists()
 

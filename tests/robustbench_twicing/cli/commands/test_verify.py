@@ -73,7 +73,7 @@ def test_on_a_normalised_model_all_rows_agree(
 ) -> None:
     assert verify(site, "--model", model, "--normalize", "imagenet") == 0
     out = capsys.readouterr().out
-    assert [each.partition(":")[0] for each in verdicts(out)] == ["agrees"] * 8
+    assert [verdict.partition(":")[0] for verdict in verdicts(out)] == ["agrees"] * 8
     assert "textured, 4 images, eps 1/255" in out
     assert "share: of pixels more than 1e-6 apart" in out
 
@@ -83,9 +83,9 @@ def test_a_model_of_pixels_has_no_rows_of_protocol_paper(
 ) -> None:
     assert verify(site, "--model", model, "--limit", "2", "--eps", "4/255") == 0
     out = capsys.readouterr().out
-    found = verdicts(out)
-    assert found.count("not run: the model takes pixels") == 3
-    assert len([each for each in found if each.startswith("agrees")]) == 5
+    verdict_cells = verdicts(out)
+    assert verdict_cells.count("not run: the model takes pixels") == 3
+    assert len([cell for cell in verdict_cells if cell.startswith("agrees")]) == 5
     assert "textured, 2 images, eps 4/255" in out
 
 
@@ -94,8 +94,8 @@ def test_without_cleverhans_the_rest_is_compared(
 ) -> None:
     monkeypatch.setattr(paper, "find_spec", lambda name: None)
     assert verify(site, "--model", model, "--normalize", "imagenet") == 0
-    found = verdicts(capsys.readouterr().out)
-    assert found.count("not run: cleverhans is not installed") == 3
+    verdict_cells = verdicts(capsys.readouterr().out)
+    assert verdict_cells.count("not run: cleverhans is not installed") == 3
 
 
 def test_a_broken_attack_ends_with_status_3_whichever_model_it_is(
@@ -119,9 +119,9 @@ def test_a_network_of_float32_alone_is_not_compared_in_float64(
 ) -> None:
     single = model.replace(":textured", ":single")
     assert verify(site, "--model", single, "--normalize", "imagenet") == 0
-    found = verdicts(capsys.readouterr().out)
-    assert found.count("not run: the network does not run in float64") == 1
-    assert len([each for each in found if each.startswith("agrees")]) == 7
+    verdict_cells = verdicts(capsys.readouterr().out)
+    assert verdict_cells.count("not run: the network does not run in float64") == 1
+    assert len([cell for cell in verdict_cells if cell.startswith("agrees")]) == 7
 
 
 def test_the_photographs_of_foolbox_are_the_default(

@@ -35,8 +35,8 @@ def test_the_default_is_quick() -> None:
     ("suite", "count"), [("pixel", 16), ("paper", 14), ("protocols", 10), ("corruptions", 96)]
 )
 def test_suites_of_ours(suite: str, count: int) -> None:
-    found = keys(suite=suite)
-    assert len(found) == len(set(found)) == count
+    conditions = keys(suite=suite)
+    assert len(conditions) == len(set(conditions)) == count
 
 
 def test_attacks_take_the_suites_budgets_or_those_given() -> None:
@@ -141,9 +141,9 @@ def test_corruptions_are_added_to_attacks_and_to_a_named_suite() -> None:
 
 
 def test_a_corruption_has_one_row_whatever_the_protocols() -> None:
-    found = keys(suite="protocols", corruptions="fog", severities="3")
-    assert found[-1] == FOG3
-    assert [key for key in found if "imagenet-c" in key] == [FOG3]
+    conditions = keys(suite="protocols", corruptions="fog", severities="3")
+    assert conditions[-1] == FOG3
+    assert [key for key in conditions if "imagenet-c" in key] == [FOG3]
     assert keys(suite="protocols", attacks="clean,imagenet-c/fog/3") == [
         "pixel:clean",
         "paper:clean",

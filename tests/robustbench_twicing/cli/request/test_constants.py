@@ -140,7 +140,7 @@ def test_a_condition_with_a_protocol_of_its_own_contradicts_another(tmp_path: Pa
     (free,) = make(suite=str(path), protocol="paper", attacks="pgd", eps="1/255")
     assert free.key == "paper:pgd@1/255"
     both = make(suite="protocols", attacks="fgsm", eps="1/255")
-    assert [each.key for each in both] == ["pixel:fgsm@1/255", "paper:fgsm@1/255"]
+    assert [condition.key for condition in both] == ["pixel:fgsm@1/255", "paper:fgsm@1/255"]
 
 
 def test_an_attack_that_cannot_follow_protocol_paper_says_so() -> None:
@@ -193,7 +193,7 @@ def test_both_protocols_are_rows_of_their_own_with_a_table_side_by_side(
 
 def test_the_eps_of_a_suite_is_replaced_under_both_protocols() -> None:
     both = make(suite="protocols", eps="2/255")
-    assert [each.key for each in both if each.eps == Fraction(2, 255)] == [
+    assert [condition.key for condition in both if condition.eps == Fraction(2, 255)] == [
         "pixel:fgsm@2/255",
         "pixel:pgd@2/255",
         "paper:fgsm@2/255",

@@ -65,13 +65,13 @@ def test_case_h14_all_fifteen_run_and_count(
     scene: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert scene.eval("--corruptions", "main") == 0
-    found = scene.results()
+    rows = scene.results()
     corrupted = [f"imagenet-c/{name}/{severity}" for name in MAIN for severity in range(1, 6)]
-    assert list(found) == ["clean", *corrupted]
-    assert {row["status"] for row in found.values()} == {"ok"}
+    assert list(rows) == ["clean", *corrupted]
+    assert {row["status"] for row in rows.values()} == {"ok"}
     numbers = scores(scene)
     assert all(numbers[name]["status"] == "ok" for name in OVERALL)
-    right = sum(float(found[name]["top1"]) for name in corrupted) / 75
+    right = sum(float(rows[name]["top1"]) for name in corrupted) / 75
     assert float(numbers["mean corruption accuracy"]["percent"]) == pytest.approx(right)
     text = capsys.readouterr().out
     assert "mCE: " in text
@@ -84,11 +84,11 @@ def test_case_h14_without_its_photographs_frost_is_an_error_and_no_mean_is_made(
     scene: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert scene.eval("--corruptions", "main") == 3
-    found = scene.results()
-    failed = [name for name, row in found.items() if row["status"] == "error"]
+    rows = scene.results()
+    failed = [name for name, row in rows.items() if row["status"] == "error"]
     assert failed == [f"imagenet-c/frost/{severity}" for severity in range(1, 6)]
-    assert all(found[name]["top1"] == "" for name in failed)
-    assert len(found) == 76
+    assert all(rows[name]["top1"] == "" for name in failed)
+    assert len(rows) == 76
     numbers = scores(scene)
     for name in (*OVERALL, "CE frost"):
         assert (numbers[name]["status"], numbers[name]["percent"]) == ("incomplete", ""), name
@@ -98,9 +98,9 @@ def test_case_h14_without_its_photographs_frost_is_an_error_and_no_mean_is_made(
     warning = captured.err.splitlines()[0]
     assert warning.startswith("warning: imagenet-c/frost/1, imagenet-c/frost/2, ")
     assert "extra [frost]" in warning
-    said = " ".join(captured.out.split())
-    assert "incomplete, no value (generated-jpeg85); missing: frost/1-5" in said
-    assert "imagenet-c/frost/5 failed and is not scored: frost needs five photographs" in said
+    message = " ".join(captured.out.split())
+    assert "incomplete, no value (generated-jpeg85); missing: frost/1-5" in message
+    assert "imagenet-c/frost/5 failed and is not scored: frost needs five photographs" in message
 
 
 def test_workers_give_the_same_table(site: Site) -> None:
@@ -147,19 +147,19 @@ def test_a_partial_download_is_named_before_and_after(
         f"warning: imagenet-c/fog/2: 1 of 11 images have no file in {folder}: incomplete",
         f"warning: {snow}: 11 of 11 images have no file in {folder}: incomplete",
     ]
-    found = site.results()
-    assert found["imagenet-c/fog/1"]["source"] == "official"
-    assert (found["imagenet-c/fog/1"]["status"], found["imagenet-c/fog/1"]["n_images"]) == (
+    rows = site.results()
+    assert rows["imagenet-c/fog/1"]["source"] == "official"
+    assert (rows["imagenet-c/fog/1"]["status"], rows["imagenet-c/fog/1"]["n_images"]) == (
         "ok",
         "11",
     )
-    assert (found["imagenet-c/fog/2"]["status"], found["imagenet-c/fog/2"]["n_images"]) == (
+    assert (rows["imagenet-c/fog/2"]["status"], rows["imagenet-c/fog/2"]["n_images"]) == (
         "incomplete",
         "10",
     )
-    assert found["imagenet-c/fog/2"]["top1"] == ""
-    assert "files-missing-1-of-11" in found["imagenet-c/fog/2"]["flags"]
-    assert found["imagenet-c/snow/3"]["n_images"] == "0"
+    assert rows["imagenet-c/fog/2"]["top1"] == ""
+    assert "files-missing-1-of-11" in rows["imagenet-c/fog/2"]["flags"]
+    assert rows["imagenet-c/snow/3"]["n_images"] == "0"
     assert scores(site)["CE fog"]["missing"] == "fog/2"
 
 
@@ -180,9 +180,9 @@ def test_a_folder_below_that_of_all_corruptions_is_refused(
     folder = site.root / "c" / below
     (site.root / "c" / "fog" / "3" / "n01440764").mkdir(parents=True)
     assert site.eval("--corruptions", "fog", "--imagenet-c", str(folder)) == 1
-    said = capsys.readouterr().err
-    assert f"--imagenet-c {folder} has no folder for imagenet-c/fog/1, " in said
-    assert "give the one that holds fog/1" in said
+    message = capsys.readouterr().err
+    assert f"--imagenet-c {folder} has no folder for imagenet-c/fog/1, " in message
+    assert "give the one that holds fog/1" in message
 
 
 def test_a_run_of_ones_own_is_the_normaliser(

@@ -52,7 +52,7 @@ def test_mistakes_are_one_line(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert evaluate(*(each.format(root=root) for each in arguments)) == 1
+    assert evaluate(*(argument.format(root=root) for argument in arguments)) == 1
     assert MISTAKES[arguments].format(root=root) in line(capsys)
     assert not (tmp_path / "run").exists()
 

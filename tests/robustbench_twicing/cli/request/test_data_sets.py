@@ -49,15 +49,17 @@ def test_shifts_below_one_folder(
     printed = " ".join(captured.out.split())
     assert "200-way (clean/imagenet-a-classes, clean/imagenet-r-classes, imagenet-a" in printed
     assert "imagenetv2: variant matched-frequency, by the folder's name" in printed
-    (said,) = (each for each in captured.err.splitlines() if each.startswith(str(root)))
-    assert said == (
+    (message,) = (line for line in captured.err.splitlines() if line.startswith(str(root)))
+    assert message == (
         f"{root}: found imagenet (imagenet), imagenet-a (imagenet-a), imagenet-r (ImageNet_R), "
         "imagenetv2 (imagenetv2-matched-frequency-format-val), imagenet-sketch (sketch); "
         "not found objectnet, imagenet-c"
     )
     manifest = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert [each["dataset"]["name"] for each in manifest["evaluations"]] == [*ALL]
-    assert len({each["dataset"]["fingerprint"] for each in manifest["evaluations"]}) == 5
+    assert [evaluation["dataset"]["name"] for evaluation in manifest["evaluations"]] == [*ALL]
+    assert (
+        len({evaluation["dataset"]["fingerprint"] for evaluation in manifest["evaluations"]}) == 5
+    )
     assert manifest["left_out"] == []
 
 
@@ -108,7 +110,7 @@ def test_named_attacks_go_for_the_named_sets(root: Path, evaluate: Eval, tmp_pat
 
 def ids(options: EvalOptions, sources: Sources) -> dict[str | None, list[str]]:
     found = conditions_by_set(read_conditions(options), sources).items()
-    return {name: [each.id for each in conditions] for name, conditions in found}
+    return {name: [condition.id for condition in conditions] for name, conditions in found}
 
 
 def test_what_named_attacks_are_for() -> None:
@@ -154,8 +156,8 @@ def test_plan_names_every_set(
     assert f"{root}: found imagenet (imagenet)" in printed
     for name, images in (("imagenet-a", 200), ("imagenetv2", 3), ("imagenet-sketch", 2)):
         assert f"palette on {name}, {images} images" in printed
-    cells = [each.strip(" │").split("│") for each in printed.splitlines() if "1000-way" in each]
-    assert [[part.strip() for part in each] for each in cells] == [
+    cells = [line.strip(" │").split("│") for line in printed.splitlines() if "1000-way" in line]
+    assert [[part.strip() for part in cell] for cell in cells] == [
         [f"{name}/1000-way", "0", "0", "0:00"] for name in ("imagenet-a", "imagenet-r")
     ]
 
@@ -226,7 +228,9 @@ def test_imagenet_c_of_the_root_serves_corruptions(
     options = EvalOptions(corruptions="fog", severities="1", **says)  # type: ignore[arg-type]
     sources = Sources(("val",), {}, imagenet_c="below")
     made = conditions_by_set(read_conditions(options), sources)[None]
-    (described,) = (each.images.describe() for each in made if each.images is not None)
+    (described,) = (
+        condition.images.describe() for condition in made if condition.images is not None
+    )
     assert (described["source"], described.get("files")) == (source, files)
 
 

@@ -60,7 +60,7 @@ def test_folders_may_lie_beside_the_mappings(archive: Path) -> None:
     (archive / "images").rmdir()
     dataset = open_dataset(f"objectnet={archive}")
     assert len(dataset) == 5
-    assert [each.id for each in dataset.skipped] == ["README"]
+    assert [skipped_file.id for skipped_file in dataset.skipped] == ["README"]
 
 
 def test_the_border_is_cut_off(archive: Path) -> None:
