@@ -10,6 +10,7 @@ import pandas as pd
 from robustbench_twicing.conditions.condition import CLEAN
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SIDE
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.printable import name_some
 
 from ..text.csv_text import save_csv
 from .corruption_error import (
@@ -207,6 +208,4 @@ def _listed(missing: Sequence[tuple[str, int]]) -> str:
 
 def shortened(missing: str) -> str:
     """The first few of what is missing; corruption_scores.csv has all of it."""
-    parts = missing.split("; ")
-    rest = f" and {len(parts) - MOST_MISSING} more" if len(parts) > MOST_MISSING else ""
-    return "; ".join(parts[:MOST_MISSING]) + rest
+    return name_some(missing.split("; "), MOST_MISSING, "; ")

@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.printable import name_some
 from robustbench_twicing.files.text import read_json
 from robustbench_twicing.records.manifest import Manifest
 
@@ -108,7 +109,7 @@ def _values(name: str, facts: Sequence[Mapping[str, str | None]]) -> list[str | 
 def _listed(values: Sequence[str]) -> str:
     if len(values) <= MOST_VALUES:
         return " and ".join(values)
-    return f"{', '.join(values[:MOST_VALUES])} and {len(values) - MOST_VALUES} more"
+    return name_some(values, MOST_VALUES)
 
 
 def _read(path: Path) -> Session:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
+from robustbench_twicing.files.printable import name_some
 from robustbench_twicing.records.schema import Status
 
 from ..merging.runs import Runs
@@ -79,8 +80,7 @@ def where(places: Sequence[tuple[str, str]], labels: Sequence[str]) -> str:
 
 def some(names: Sequence[str]) -> str:
     """All of a few names; of many the first ones, and how many more."""
-    rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + rest
+    return name_some(names, MOST_NAMES)
 
 
 ABSENT = ((Status.ERROR, "failed and is"), (Status.MISSING, "lacks images and is"))

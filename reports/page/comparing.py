@@ -1,10 +1,12 @@
 """The comparison with a baseline, as a section of the page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import pandas as pd
 from markupsafe import Markup
+
+from robustbench_twicing.files.printable import name_some
 
 from ..merging.runs import Runs
 from ..plots import forest_pictures
@@ -73,7 +75,7 @@ def verdicts(compared: Comparison) -> Iterator[str]:
         yield f"{len(differing) - MOST_VERDICTS} more models differ from it; see the tables."
     alike = [str(label) for label, rows in groups if not rows["significant"].any()]
     if alike:
-        names = _listed(alike)
+        names = name_some(alike, MOST_NAMES)
         yield f"No difference to {compared.baseline} is shown under any condition for {names}."
     yield (
         f"Significance: McNemar's exact test on the same images, corrected by Holm over all "
@@ -87,14 +89,13 @@ def _verdict(rows: pd.DataFrame) -> str:
         "better": sure.loc[sure["difference"] > 0, "condition"],
         "worse": sure.loc[sure["difference"] < 0, "condition"],
     }
-    parts = [f"{word} under {_listed(list(names))}" for word, names in words.items() if len(names)]
+    parts = [
+        f"{word} under {name_some(names, MOST_NAMES)}"
+        for word, names in words.items()
+        if len(names)
+    ]
     tests = rows["p_holm"].count()
     rest = tests - len(sure)
     if rest:
         parts.append(f"otherwise no difference is shown ({rest} of {tests} conditions)")
     return "; ".join(parts)
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + more

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UserError
+from ..files.printable import name_some
 
 if TYPE_CHECKING:
     from ..records.run_folder import RunFolder
@@ -34,10 +35,9 @@ def _open(path: Path) -> "RunFolder":
     if path.is_dir() and not (path / "run.json").exists():
         runs = sorted(str(file.parent) for file in path.glob("*/run.json"))
         if runs:
-            more = f" and {len(runs) - MOST_NAMES} more" if len(runs) > MOST_NAMES else ""
             raise UserError(
-                f"{path} is not a run folder, but holds some: give {' '.join(runs[:MOST_NAMES])}"
-                f"{more}"
+                f"{path} is not a run folder, but holds some: give "
+                f"{name_some(runs, MOST_NAMES, ' ')}"
             )
     return RunFolder.open(path)
 

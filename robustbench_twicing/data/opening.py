@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import UserError
+from ..files.printable import count
 from .arrays import open_arrays
 from .dataset import Dataset
 from .fashion_mnist import CUT, is_fashion_mnist, open_fashion_mnist
@@ -15,9 +16,9 @@ from .folders.class_list import OwnClasses, read_classes
 from .folders.image_files import files_dataset
 from .folders.label_file import read_label_file
 from .folders.labels_to_images import label_by_file
-from .folders.scanning import check_has_images, count, scan
+from .folders.scanning import check_has_images, scan
 from .imagenet_c import PREFIX
-from .known_sets.checks import plain_remark
+from .known_sets.checks import with_remark
 from .known_sets.opening import open_known
 from .known_sets.table import KnownSet, known_set
 from .samples import SAMPLES, open_samples
@@ -133,21 +134,12 @@ def _open_folder(root: Path, labels: Path | None, classes: OwnClasses | None) ->
         return open_arrays(images, array_labels, classes, name=root.name)
     check_has_images(listing)
     if labels is None:
-        return _with_remark(files_dataset(listing, label_by_folder(listing, classes)))
+        return with_remark(files_dataset(listing, label_by_folder(listing, classes)))
     lines = read_label_file(labels, classes)
     others = tuple(item for item in listing.others if root / item.id != labels)
     listing = replace(listing, others=others)
     labelled = label_by_file(listing, lines, str(labels), classes)
-    return _with_remark(files_dataset(listing, labelled))
-
-
-def _with_remark(dataset: Dataset) -> Dataset:
-    """Say and flag that a plain folder looks like a set with a score of its own."""
-    remark = plain_remark(dataset)
-    if remark is None:
-        return dataset
-    flags, notes = (*dataset.flags, remark.flag), (*dataset.notes, remark.sentence)
-    return replace(dataset, flags=flags, notes=notes)
+    return with_remark(files_dataset(listing, labelled))
 
 
 def _absolute(path: StrPath) -> Path:

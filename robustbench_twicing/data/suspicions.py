@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
+from ..files.printable import count, name_some
 from .dataset import Dataset
 from .fashion_mnist import is_fashion_mnist
 from .folders.image_files import FileImages
-from .folders.scanning import ImageFile, count, name_some
+from .folders.scanning import ImageFile
 from .imagenet_c import GROUPS
 from .summary import Survey
 

@@ -1,6 +1,7 @@
 """Text from anywhere, made fit for one line on a terminal, or for the name of a folder."""
 
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 
 LONGEST = 1000
@@ -59,3 +60,15 @@ def folder_name(label: str) -> str:
     if safe == label and not re.search(r"-[0-9a-f]{8}$", label):
         return label
     return f"{safe}-{sha256(label.encode()).hexdigest()[:8]}"
+
+
+def name_some(names: Iterable[str], most: int = 3, separator: str = ", ") -> str:
+    """``a, b, c and 4 more``: all of a few names; of many the first ones, and how many more."""
+    every = list(names)
+    rest = f" and {len(every) - most} more" if len(every) > most else ""
+    return separator.join(every[:most]) + rest
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """``1 image``, ``2 images``."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"

@@ -118,7 +118,7 @@ def _per_class(dataset: Dataset) -> str:
 
 def _classes(dataset: Dataset, counts: dict[int, int], number: int) -> str:
     """The classes with that many images: the first of them, and how many more."""
-    from ...data.folders.scanning import name_some
+    from ...files.printable import name_some
 
     return name_some(
         [_class_name(dataset, label) for label in sorted(counts) if counts[label] == number], 1

@@ -91,7 +91,7 @@ def _print(measured: "Sequence[Efficiency]", console: "RichConsole") -> None:
 
 
 def _basis(first: "Efficiency", rounds: int) -> str:
-    from ...data.folders.scanning import count
+    from ...files.printable import count
 
     return (
         f"{rounds} forward passes of each model in alternation, after rounds that do not count; "

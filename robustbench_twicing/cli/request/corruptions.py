@@ -10,6 +10,7 @@ from ...conditions.suites import SuiteItem
 from ...data.dataset import Dataset
 from ...data.imagenet_c import SIDE, cells, parse_corruptions, parse_id, parse_severities
 from ...errors import UserError
+from ...files.printable import name_some
 from .options import EvalOptions
 
 MOST_NAMES = 6
@@ -110,7 +111,7 @@ def shortfalls(conditions: Sequence[Condition], data: Dataset) -> list[str]:
     conditions_by_problem: dict[str, list[str]] = {}
     official = [item.images for item in conditions if isinstance(item.images, OfficialImages)]
     if official and all(source.folder is None for source in official):
-        names = _named([source.cell.id for source in official])
+        names = name_some((source.cell.id for source in official), MOST_NAMES)
         raise UserError(
             f"--imagenet-c {official[0].root} has no folder for {names}; "
             "give the one that holds fog/1, ..."
@@ -129,9 +130,6 @@ def shortfalls(conditions: Sequence[Condition], data: Dataset) -> list[str]:
         images = condition.images
         if isinstance(images, GeneratedImages) and (why := images.lacking()):
             conditions_by_problem.setdefault(f"cannot be made: {why}", []).append(condition.id)
-    return [f"{_named(names)}: {why}" for why, names in conditions_by_problem.items()]
-
-
-def _named(names: list[str]) -> str:
-    rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + rest
+    return [
+        f"{name_some(names, MOST_NAMES)}: {why}" for why, names in conditions_by_problem.items()
+    ]

@@ -4,7 +4,6 @@ import gzip
 import math
 import zlib
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,20 +23,11 @@ UBYTE = 8
 """IDX's code of unsigned bytes."""
 
 
-class Split(NamedTuple):
-    """Images and their classes.
-
-    Attributes:
-        images: uint8 (N, 28, 28), white on black.
-        labels: uint8 (N,), 0 to 9.
-    """
-
-    images: NDArray[np.uint8]
-    labels: NDArray[np.uint8]
-
-
-def read_split(folder: Path, split: str) -> Split:
+def read_split(folder: Path, split: str) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """Read ``train`` (60,000 images) or ``test`` (10,000), gzipped or not.
+
+    Returns:
+        Images, uint8 (N, 28, 28), white on black; and labels, uint8 (N,), 0 to 9.
 
     Raises:
         UserError: the files are not there, damaged, or hold something else.
@@ -50,7 +40,7 @@ def read_split(folder: Path, split: str) -> Split:
         )
     if len(labels) == 0 or labels.max() >= NUM_CLASSES:
         raise UserError(f"{folder}: labels must be 0 to {NUM_CLASSES - 1}, one an image")
-    return Split(images, labels)
+    return images, labels
 
 
 def _find(folder: Path, name: str) -> Path:

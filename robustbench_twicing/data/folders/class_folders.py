@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...errors import UserError
+from ...files.printable import count, name_some
 from ..imagenet import NUM_CLASSES, WNID, wnid_to_index
 from .class_list import OwnClasses
-from .scanning import ImageFile, Listing, count, name_some
+from .scanning import ImageFile, Listing
 
 _NUMBER = re.compile(r"[0-9]+")
 

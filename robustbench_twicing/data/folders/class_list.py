@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
+from ...files.printable import name_some
 from ...files.text import read_text
 from ..imagenet import WNID
-from .scanning import name_some
 
 RIGHT_FORM = "right is a text file with one folder name a line, or JSON like {'cat': 0, 'dog': 1}"
 

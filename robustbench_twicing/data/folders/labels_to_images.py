@@ -6,11 +6,12 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from ...errors import UserError
+from ...files.printable import count, name_some
 from ..imagenet import NUM_CLASSES, WNID, wnid_to_index
 from .class_folders import Labelled, check_range
 from .class_list import OwnClasses
 from .label_file import Label
-from .scanning import IMAGE_ENDINGS, Listing, count, name_some
+from .scanning import IMAGE_ENDINGS, Listing
 
 Stem = tuple[str, ...]
 

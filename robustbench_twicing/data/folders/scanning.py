@@ -3,12 +3,13 @@
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import UserError
+from ...files.printable import name_some
 from ..dataset import Skipped
 
 IMAGE_ENDINGS = frozenset(
@@ -94,18 +95,6 @@ def check_has_images(listing: Listing) -> None:
         seen = f"; seen: {others}" if listing.others else ""
         endings = ", ".join(sorted(IMAGE_ENDINGS))
         raise UserError(f"{listing.root} holds no images ({endings}){seen}")
-
-
-def name_some(names: Iterable[str], most: int = 3) -> str:
-    """``a, b, c and 4 more``."""
-    every = list(names)
-    rest = f" and {len(every) - most} more" if len(every) > most else ""
-    return ", ".join(every[:most]) + rest
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """``1 image``, ``2 images``."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def _walk(

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from ...errors import UserError
+from ...files.printable import count, name_some
 from ..dataset import Dataset
 from ..folders.class_folders import Labelled
-from ..folders.scanning import Listing, count, name_some
+from ..folders.scanning import Listing
 from ..imagenet import NUM_CLASSES, SUBSETS, subset_indices, wnids
 from .table import IMAGENET, KNOWN_SETS, KnownSet
 
@@ -73,24 +74,18 @@ def _is_validation_set(labelled: Labelled) -> bool:
     )
 
 
-class Remark(NamedTuple):
-    """A flag that stays on every number, and what it means here."""
-
-    flag: str
-    sentence: str
-
-
-def plain_remark(dataset: Dataset) -> Remark | None:
-    """Where a folder that nobody called ImageNet-A or -R may be it."""
+def with_remark(dataset: Dataset) -> Dataset:
+    """Say and flag that a folder which nobody called ImageNet-A or -R may be it."""
     twin = _twin(dataset.labels) if dataset.num_classes == NUM_CLASSES else None
     if twin is None:
-        return None
-    return Remark(
-        f"classes-of-{twin.name}",
+        return dataset
+    note = (
         f"its 200 classes are exactly those of {twin.title}, and as plain --data it is scored over "
         f"all 1000 logits; if it is {twin.title}, --data {twin.name}=DIR gives the number that "
-        "papers report",
+        "papers report"
     )
+    flags = (*dataset.flags, f"classes-of-{twin.name}")
+    return replace(dataset, flags=flags, notes=(*dataset.notes, note))
 
 
 def differences(known: KnownSet, listing: Listing, labelled: Labelled) -> Iterator[str]:

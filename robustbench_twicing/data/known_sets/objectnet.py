@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import UserError
+from ...files.printable import count, name_some
 from ...files.text import read_json, read_text
 from ..dataset import Dataset
 from ..folders.class_folders import Labelled
 from ..folders.image_files import FileImages, files_dataset
-from ..folders.scanning import Listing, check_has_images, count, name_some, scan
+from ..folders.scanning import Listing, check_has_images, scan
 from ..imagenet import NUM_CLASSES, LabelSpace
 from .checks import image_count
 from .table import KnownSet

@@ -122,7 +122,7 @@ def test_unpacked_files_are_read_too(tmp_path: Path) -> None:
         packed = tmp_path / f"{name}.gz"
         (tmp_path / name).write_bytes(gzip.decompress(packed.read_bytes()))
         packed.unlink()
-    np.testing.assert_array_equal(read_split(tmp_path, "test").images, images)
+    np.testing.assert_array_equal(read_split(tmp_path, "test")[0], images)
 
 
 @pytest.mark.parametrize(

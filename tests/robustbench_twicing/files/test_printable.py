@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robustbench_twicing.files.printable import LONGEST, one_line, printable
+from robustbench_twicing.files.printable import LONGEST, count, name_some, one_line, printable
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,10 @@ def test_every_line_can_be_printed(text: str) -> None:
     assert line.isprintable()
     assert len(line) <= LONGEST
     assert printable(printable(text)) == printable(text)
+
+
+def test_wording() -> None:
+    assert name_some("abc") == "a, b, c"
+    assert name_some("abcdefg") == "a, b, c and 4 more"
+    assert (count(1, "image"), count(0, "image")) == ("1 image", "0 images")
+    assert count(2, "file is", "files are") == "2 files are"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from robustbench_twicing.data.folders.scanning import count, name_some, scan
+from robustbench_twicing.data.folders.scanning import scan
 from robustbench_twicing.errors import UserError
 from tests.robustbench_twicing.data.conftest import Tree
 
@@ -84,13 +84,6 @@ def test_empty_folders_are_named(tree: Tree) -> None:
 def test_a_folder_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="gone cannot be read: No such file"):
         scan(tmp_path / "gone")
-
-
-def test_wording() -> None:
-    assert name_some("abc") == "a, b, c"
-    assert name_some("abcdefg") == "a, b, c and 4 more"
-    assert (count(1, "image"), count(0, "image")) == ("1 image", "0 images")
-    assert count(2, "file is", "files are") == "2 files are"
 
 
 def test_folders_without_end_are_refused(tmp_path: Path) -> None:
