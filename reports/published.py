@@ -28,12 +28,14 @@ class Published(NamedTuple):
         table: label of the table that prints it.
         protocol: under which it was made; empty where nothing is attacked.
         value: percent.
+        remark: why no number of ours is of the same thing; empty where one may be.
     """
 
     name: str
     table: str
     protocol: str
     value: float
+    remark: str
 
 
 @lru_cache(maxsize=1)
@@ -44,7 +46,7 @@ def published_numbers() -> dict[tuple[str, str, str], Published]:
         table = pd.read_csv(file, comment="#", keep_default_na=False)
     return {
         (row["model"], row["condition"], row["metric"]): Published(
-            row["name"], row["table"], row["protocol"], float(row["value"])
+            row["name"], row["table"], row["protocol"], float(row["value"]), row["remark"]
         )
         for row in table.to_dict("records")
     }
@@ -81,8 +83,8 @@ def differences(entry: Entry, number: Published, n_images: int) -> Iterator[str]
     source = OFFICIAL if condition.images is None else condition.images.describe()["source"]
     if condition.attack == ATTACK and source != OFFICIAL:
         yield f"corrupted images are {source} rather than the official files"
-    if record.model.startswith("fan"):
-        yield "the paper does not say which FAN it used"
+    if number.remark:
+        yield number.remark
 
 
 def verdict(reasons: list[str], interval: Interval | None, published: float) -> str:

@@ -81,11 +81,8 @@ def rows_of(rows: pd.DataFrame, positions: NDArray[np.int64]) -> pd.DataFrame:
 
 def backbone(entry: Entry) -> str:
     """The group of a model: its backbone, whatever variant of attention it has."""
-    family = entry.evaluation.record.family
-    variants = ("deit", "neutreno", "featscale", "attnscale", "twicing")
-    if family.startswith("fan"):
-        return "FAN"
-    return "DeiT" if family.startswith(variants) else family
+    record = entry.evaluation.record
+    return record.about.backbone or record.family
 
 
 def about(used: pd.DataFrame, names: Sequence[Any], by: Sequence[str] = ("label",)) -> pd.DataFrame:

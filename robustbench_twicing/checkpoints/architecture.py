@@ -1,118 +1,125 @@
-"""What keys and shapes alone say of a network."""
+"""What keys and shapes alone say of a network: which families are like it, and its sizes."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from math import isqrt
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
 
+import torch
 from torch import Tensor
 
-Layout = Literal["vit", "fan-vit", "fan-hybrid", "fan-swin", "swin"]
+from ..models.build import build_model
+from ..models.family import FAMILIES, Family, Seen, Shapes
+from ..models.table import MODELS
 
-LAYOUT_NAMES: dict[Layout, str] = {
-    "vit": "a DeiT-like ViT (fused attn.qkv)",
-    "fan-vit": "a FAN-ViT (attn.q and attn.kv, cls_attn_blocks, convolutional stem)",
-    "fan-hybrid": "a FAN-Hybrid (attn.q and attn.kv, ConvNeXt stem patch_embed.backbone)",
-    "fan-swin": "a FAN-Swin (relative_position_bias_table and channel attention)",
-    "swin": "a Swin (relative_position_bias_table)",
+LEAST_SHARE = 0.5
+"""Of the keys of a file and of a family together: with fewer in common, the layout is unknown."""
+FOREIGN = {
+    "a FAN-Swin (relative_position_bias_table and channel attention)": (
+        "relative_position_bias_table",
+        r"\.mlp\.temperature|mlp_v",
+    ),
+    "a Swin (relative_position_bias_table)": ("relative_position_bias_table",),
 }
-_STEM = re.compile(r"patch_embed\.proj\.\d+\.0\.weight")
-_BLOCK = re.compile(r"blocks\.(\d+)\.")
+"""Layouts that no family has, by patterns that some of their keys match."""
+WORDS = {
+    "embed_dim": "width",
+    "patch_size": "patch size",
+    "num_heads": "heads",
+    "num_classes": "classes",
+}
+"""Sizes that are called otherwise in sentences."""
 
 
 @dataclass(frozen=True)
 class Anatomy:
-    """A network as its state dict shows it; None is what cannot be seen.
+    """A network as its state dict shows it.
 
     Attributes:
-        layout: the kind of blocks and stem.
-        embed_dim: width of a token in the first block.
-        depth: number of blocks.
-        patch: side of a patch in pixels.
-        heads: attention heads, which only AttnScale and FAN show.
-        grid: rows and columns of the position embedding, where it is square.
-        classes: number of logits.
-        distilled: whether there is a distillation token and a head for it.
-        scaling: ``featscale`` or ``attnscale`` where there are lamb vectors.
-        squeeze_excite: FAN's variant with mlp.se.
+        title: what it is in words, with an article.
+        families: those that have most keys in common with it: several where their files cannot be
+            told apart, none for a layout of `FOREIGN`.
+        sizes: see `Family.seen`.
     """
 
-    layout: Layout
-    embed_dim: int | None
-    depth: int
-    patch: int | None
-    heads: int | None
-    grid: int | None
-    classes: int | None
-    distilled: bool
-    scaling: Literal["featscale", "attnscale"] | None
-    squeeze_excite: bool
+    title: str
+    families: tuple[str, ...] = ()
+    sizes: Seen = field(default_factory=dict)
+
+    def architecture(self) -> Iterator[tuple[str, int]]:
+        """What is seen of its sizes in words; not the numbers of classes and positions."""
+        for name, size in self.sizes.items():
+            if size is not None and name not in ("num_classes", "grid"):
+                yield WORDS.get(name, name), size
 
 
 def anatomy(state_dict: Mapping[str, Tensor]) -> Anatomy | None:
-    """Look at a state dict without prefixes; None where its layout is not one of `Layout`."""
-    layout = _layout(state_dict)
-    if layout is None:
+    """Look at a state dict without prefixes; None where no known layout is like it."""
+    for title, patterns in FOREIGN.items():
+        if all(any(re.search(pattern, key) for key in state_dict) for pattern in patterns):
+            return Anatomy(title)
+    shares = likeness(state_dict)
+    families = tuple(name for name, share in shares.items() if share == max(shares.values()))
+    if not families:
         return None
-    return Anatomy(
-        layout=layout,
-        embed_dim=_length(state_dict, "blocks.0.norm1.weight"),
-        depth=1
-        + max((int(found[1]) for found in map(_BLOCK.match, state_dict) if found), default=-1),
-        patch=_patch(state_dict, layout),
-        heads=_heads(state_dict),
-        grid=_grid(state_dict),
-        classes=_length(state_dict, "head.weight"),
-        distilled="dist_token" in state_dict,
-        scaling=_scaling(state_dict),
-        squeeze_excite=any(".mlp.se." in key for key in state_dict),
+    family = FAMILIES[families[0]]
+    return Anatomy(family.title, families, family.seen(shapes_of(state_dict)))
+
+
+def likeness(state_dict: Mapping[str, Tensor]) -> dict[str, float]:
+    """The families that a state dict is like, with the share of keys that they have in common.
+
+    Keys that differ in block numbers alone count once, so that the depth plays no part.
+    """
+    have = grouped(state_dict).keys()
+    shares = {}
+    for name, family in FAMILIES.items():
+        want = grouped(_one_block(family)).keys()
+        shares[name] = len(have & want) / max(len(have | want), 1)
+    return {name: share for name, share in shares.items() if share >= LEAST_SHARE}
+
+
+def is_ambiguous(name: str) -> bool:
+    """Whether a file leaves open which model of its sizes it is.
+
+    Layers may be twicing, or another family has networks with the same keys and shapes.
+
+    Args:
+        name: of the family.
+    """
+    family = FAMILIES[name]
+    return "layers" in family.size_names or any(
+        _one_block(twin) == _one_block(family) != {}
+        for twin in FAMILIES.values()
+        if twin is not family
     )
 
 
-def _layout(state_dict: Mapping[str, Tensor]) -> Layout | None:
-    def holds(part: str) -> bool:
-        return any(part in key for key in state_dict)
-
-    if holds("relative_position_bias_table"):
-        return "fan-swin" if holds(".mlp.temperature") or holds("mlp_v") else "swin"
-    if not any(_BLOCK.match(key) for key in state_dict):
-        return None
-    if holds(".attn.kv.") and holds("cls_attn_blocks."):
-        return "fan-hybrid" if holds("patch_embed.backbone.") else "fan-vit"
-    return "vit" if holds(".attn.qkv.") and "cls_token" in state_dict else None
+@cache
+def _one_block(family: Family) -> Shapes:
+    """Keys and shapes of the family's first model, cut to one block; none without any model."""
+    model = next((model for model in MODELS.values() if model.family == family.name), None)
+    if model is None:
+        return {}
+    sizes = {**model.sizes, "depth": 1} if "depth" in model.sizes else model.sizes
+    return shapes_of(meta_weights(family.name, sizes))
 
 
-def _length(state_dict: Mapping[str, Tensor], key: str, axis: int = 0) -> int | None:
-    tensor = state_dict.get(key)
-    return tensor.shape[axis] if tensor is not None and tensor.ndim else None
+def meta_weights(family: str, sizes: Mapping[str, Any]) -> dict[str, Tensor]:
+    """The state dict of a network on the meta device: shapes without memory."""
+    with torch.random.fork_rng(devices=[]), torch.device("meta"):
+        return dict(build_model(family, **sizes).state_dict())
 
 
-def _patch(state_dict: Mapping[str, Tensor], layout: Layout) -> int | None:
-    if layout == "vit":
-        return _length(state_dict, "patch_embed.proj.weight", axis=-1)
-    if layout == "fan-vit":
-        stem = [key for key in state_dict if _STEM.fullmatch(key)]
-        return 1 << len(stem)
-    return None
+def shapes_of(state_dict: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+    """Key -> shape."""
+    return {key: tuple(tensor.shape) for key, tensor in state_dict.items()}
 
 
-def _heads(state_dict: Mapping[str, Tensor]) -> int | None:
-    for key in ("blocks.0.attn.lamb", "blocks.0.mlp.temperature"):
-        if (heads := _length(state_dict, key)) is not None:
-            return heads
-    return None
-
-
-def _grid(state_dict: Mapping[str, Tensor]) -> int | None:
-    positions = state_dict.get("pos_embed")
-    if positions is None or positions.ndim != 3:
-        return None
-    cells = positions.shape[1] - 1 - ("dist_token" in state_dict)
-    return isqrt(cells) if cells > 0 and isqrt(cells) ** 2 == cells else None
-
-
-def _scaling(state_dict: Mapping[str, Tensor]) -> Literal["featscale", "attnscale"] | None:
-    if any(key.endswith((".lamb1", ".lamb2")) for key in state_dict):
-        return "featscale"
-    return "attnscale" if any(key.endswith(".attn.lamb") for key in state_dict) else None
+def grouped(keys: Iterable[str]) -> dict[str, list[str]]:
+    """Keys that differ only in block numbers together, by ``blocks.*.lamb1``."""
+    groups: dict[str, list[str]] = {}
+    for key in keys:
+        groups.setdefault(re.sub(r"(?<=\.)\d+(?=\.)", "*", key), []).append(key)
+    return groups

@@ -1,22 +1,19 @@
 """Which models of the table a state dict could belong to, judged by keys and shapes alone."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-import torch
 from torch import Tensor
 
-from ..models.build import build_model
+from ..models.family import FAMILIES
 from ..models.spec import ModelSpec
 from ..models.table import MODELS
-from .architecture import LAYOUT_NAMES, Anatomy, anatomy
+from .architecture import Anatomy, anatomy, likeness, meta_weights, shapes_of
 from .differences import differences
 
-SAME_KEYS = (
-    "DeiT, NeuTRENO and Twicing checkpoints have the same keys and shapes, and so have FAN and "
-    "FAN-Twicing: the file cannot tell them apart, nor which layers are twicing. The name says it."
-)
+MOVABLE = {"pos_embed", "head.weight", "head.bias", "head_dist.weight", "head_dist.bias"}
+"""Keys whose shapes follow the number of classes and the input size."""
 
 
 @dataclass(frozen=True)
@@ -43,54 +40,61 @@ def recognise(state_dict: Mapping[str, Tensor]) -> tuple[Candidate, ...]:
         state_dict: keys without prefixes, in today's layout.
 
     Returns:
-        Nothing where the layout is unknown. DeiT, NeuTRENO and Twicing always appear together
-        (see `SAME_KEYS`).
+        Nothing where the layout is unknown. DeiT, NeuTRENO and Twicing always appear together.
     """
     seen = anatomy(state_dict)
     if seen is None:
         return ()
-    found = [_candidate(spec, state_dict, seen) for spec in MODELS.values() if _similar(spec, seen)]
-    return tuple(sorted((each for each in found if each), key=lambda each: len(each.against)))
+    families = likeness(state_dict)
+    candidates = [
+        _candidate(spec, state_dict, seen)
+        for spec in MODELS.values()
+        if spec.family in families and _may_fit(spec, state_dict)
+    ]
+    return tuple(sorted(filter(None, candidates), key=lambda candidate: len(candidate.against)))
 
 
-def _similar(spec: ModelSpec, seen: Anatomy) -> bool:
+def same_keys(candidates: Sequence[Candidate]) -> str:
+    """A sentence on those that a file does not tell apart; empty where one fits best."""
+    best = [candidate for candidate in candidates if candidate.against == candidates[0].against]
+    if len(best) < 2:
+        return ""
+    families = list(dict.fromkeys(candidate.family for candidate in best))
+    layers = any("layers" in FAMILIES[family].size_names for family in families)
+    return (
+        f"Checkpoints of the {'families' if len(families) > 1 else 'family'} {', '.join(families)} "
+        "have the same keys and shapes: the file cannot tell them apart"
+        f"{', nor which layers are twicing' if layers else ''}. The name says it."
+    )
+
+
+def _may_fit(spec: ModelSpec, have: Mapping[str, Tensor]) -> bool:
     """Cheap: whether building the model for a comparison is worth it."""
-    width, depth = spec.sizes.get("embed_dim"), spec.sizes.get("depth")
-    fan = seen.layout != "vit"
-    return width == seen.embed_dim and depth == seen.depth and spec.family.startswith("fan") == fan
+    seen = FAMILIES[spec.family].seen(shapes_of(have))
+    asked = {name: spec.sizes.get(name) for name in seen if name != "num_classes"}
+    return all(seen[name] in (None, size) for name, size in asked.items() if isinstance(size, int))
 
 
 def _candidate(spec: ModelSpec, have: Mapping[str, Tensor], seen: Anatomy) -> Candidate | None:
-    want = _shapes(spec.name)
-    found = differences(have, want)
-    movable = {"pos_embed", "head.weight", "head.bias", "head_dist.weight", "head_dist.bias"}
-    if found.missing or found.unexpected or not set(found.shapes) <= movable:
+    want = _weights(spec.name)
+    unlike = differences(have, want)
+    if unlike.missing or unlike.unexpected or not set(unlike.shapes) <= MOVABLE:
         return None
     against = []
-    if any(key.startswith("head") for key in found.shapes):
-        against.append(f"{seen.classes} classes instead of {want['head.weight'].shape[0]}")
-    if "pos_embed" in found.shapes:
+    if "head.weight" in unlike.shapes:
+        classes, asked = (weights["head.weight"].shape[0] for weights in (have, want))
+        against.append(f"{classes} classes instead of {asked}")
+    if "pos_embed" in unlike.shapes:
         against.append(
             f"pos_embed of {have['pos_embed'].shape[1]} tokens "
             f"instead of {want['pos_embed'].shape[1]}"
         )
-    return Candidate(spec.name, spec.family, tuple(_reasons(seen, len(want))), tuple(against))
+    reasons = [f"all {len(want)} keys fit: {seen.title}"]
+    if sizes := [f"{name} {size}" for name, size in seen.architecture()]:
+        reasons.append(", ".join(sizes))
+    return Candidate(spec.name, spec.family, tuple(reasons), tuple(against))
 
 
 @cache
-def _shapes(name: str) -> dict[str, Tensor]:
-    """A model's state dict on the meta device: shapes without memory."""
-    spec = MODELS[name]
-    with torch.random.fork_rng(devices=[]), torch.device("meta"):
-        return dict(build_model(spec.family, **spec.sizes).state_dict())
-
-
-def _reasons(seen: Anatomy, keys: int) -> Iterator[str]:
-    yield f"all {keys} keys fit: {LAYOUT_NAMES[seen.layout]}"
-    yield f"width {seen.embed_dim}, depth {seen.depth}"
-    if seen.scaling == "featscale":
-        yield "lamb1 and lamb2 in every block (FeatScale)"
-    if seen.scaling == "attnscale":
-        yield "attn.lamb in every block (AttnScale)"
-    if seen.distilled:
-        yield "dist_token and head_dist (distilled)"
+def _weights(name: str) -> dict[str, Tensor]:
+    return meta_weights(MODELS[name].family, MODELS[name].sizes)

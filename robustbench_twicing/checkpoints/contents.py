@@ -67,8 +67,8 @@ def find_weights(content: Any, choice: Choice = "auto", *, source: str = "it") -
     found = list(_walk(content))
     if not found:
         raise UserError(f"{source} holds no weights: {_inventory(content)}")
-    plain = [each for each in found if not each.ema]
-    ema = [each for each in found if each.ema]
+    plain = [weights for weights in found if not weights.ema]
+    ema = [weights for weights in found if weights.ema]
     taken = _take(choice, plain, ema, source)
     notes = [*_about_choice(choice, taken, found)]
     state_dict, prefix = strip_prefixes(_only_tensors(taken, source))

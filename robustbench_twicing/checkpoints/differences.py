@@ -1,12 +1,11 @@
 """How a state dict differs from the one a network has, in one readable line."""
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from torch import Tensor
 
-from .architecture import LAYOUT_NAMES, Anatomy
+from .architecture import Anatomy, grouped
 
 LONGEST_LIST = 3
 """Groups of keys that are written out; the rest is counted."""
@@ -79,48 +78,21 @@ def explain(have: Anatomy | None, want: Anatomy | None) -> str:
     """What a file is and was not asked to be; empty where its keys do not tell."""
     if have is None or want is None:
         return ""
-    if have.layout != want.layout:
-        return f"the file is {LAYOUT_NAMES[have.layout]}, not {LAYOUT_NAMES[want.layout]}"
-    return ", ".join(_reasons(have, want))
-
-
-def _reasons(have: Anatomy, want: Anatomy) -> Iterator[str]:
-    if have.scaling != want.scaling:
-        yield f"the file {_SCALING[have.scaling]}, and the network {_SCALING[want.scaling]}"
-    if have.distilled != want.distilled:
-        yield (
-            "the file is distilled (it has dist_token and head_dist) and the network is not"
-            if have.distilled
-            else "the file is not distilled (it has no dist_token and head_dist), the network is"
-        )
-    if have.squeeze_excite != want.squeeze_excite:
-        where = "file" if have.squeeze_excite else "network"
-        yield f"mlp.se (squeeze-excite) is in the {where} only"
-    for what, mine, its in (
-        ("width", have.embed_dim, want.embed_dim),
-        ("depth", have.depth, want.depth),
-        ("patch size", have.patch, want.patch),
-        ("heads", have.heads, want.heads),
-    ):
-        if mine != its and mine is not None and its is not None:
-            yield f"{what} is {mine} in the file and {its} in the network"
-
-
-_SCALING = {
-    "featscale": "has lamb1 and lamb2 (FeatScale)",
-    "attnscale": "has attn.lamb (AttnScale)",
-    None: "has no lamb",
-}
+    if not set(have.families) & set(want.families):
+        return f"the file is {have.title}, not {want.title}"
+    wanted = dict(want.architecture())
+    return ", ".join(
+        f"{name} is {size} in the file and {wanted[name]} in the network"
+        for name, size in have.architecture()
+        if wanted.get(name, size) != size
+    )
 
 
 def group_keys(keys: Iterable[str]) -> list[str]:
     """Keys that differ only in block numbers as one: ``blocks.*.lamb1 (12 keys)``."""
-    groups: dict[str, list[str]] = {}
-    for key in keys:
-        groups.setdefault(re.sub(r"(?<=\.)\d+(?=\.)", "*", key), []).append(key)
     return [
         f"{pattern} ({len(members)} keys)" if len(members) > 1 else members[0]
-        for pattern, members in groups.items()
+        for pattern, members in grouped(keys).items()
     ]
 
 

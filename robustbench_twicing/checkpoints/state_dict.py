@@ -15,7 +15,8 @@ from torch.nn.functional import interpolate
 from ..errors import UserError
 from ..models.fan.old_keys import modernise
 from .architecture import anatomy
-from .differences import differences, explain
+from .candidates import recognise
+from .differences import Differences, differences, explain
 
 
 def file_sha256(path: Path) -> str:
@@ -75,6 +76,8 @@ def resample_positions(positions: Tensor, grid: tuple[int, int], extra: int) -> 
 
 MANY = 16
 """Differences of so many keys are not listed where one sentence says what the file is."""
+MOST_NAMES = 3
+"""Models that an error names, of those that the file fits."""
 
 
 @dataclass(frozen=True)
@@ -107,19 +110,26 @@ def load_into(
     """
     want = network.state_dict()
     adapted, notes = adapt(state_dict, network)
-    found = differences(adapted, want)
-    if (classes := found.classes()) is not None:
+    unlike = differences(adapted, want)
+    if (classes := unlike.classes()) is not None:
         raise UserError(
             f"{source} has {classes[0]} classes (head.weight) and {asked} was built for "
             f"{classes[1]}; --num-classes {classes[0]} fits the file, if the data's labels do too"
         )
-    if found:
-        reason = explain(anatomy(adapted), anatomy(want))
-        parts = [reason, "" if reason and found.count > MANY else str(found)]
-        raise UserError(f"{source} does not fit {asked}: {'; '.join(filter(None, parts))}")
+    if unlike:
+        raise UserError(f"{source} does not fit {asked}: {_reasons(adapted, want, unlike)}")
     ready = {key: _ready(key, adapted[key], want[key].dtype, source) for key in want}
     network.load_state_dict(ready, strict=True)
     return Loaded(weights_sha256(ready), (*notes, *_about_dtypes(adapted)))
+
+
+def _reasons(have: Mapping[str, Tensor], want: Mapping[str, Tensor], unlike: Differences) -> str:
+    reason = explain(anatomy(have), anatomy(want))
+    parts = [reason, "" if reason and unlike.count > MANY else str(unlike)]
+    if names := [candidate.name for candidate in recognise(have)]:
+        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+        parts.append(f"it fits {', '.join(names[:MOST_NAMES])}{more}")
+    return "; ".join(filter(None, parts))
 
 
 def adapt(

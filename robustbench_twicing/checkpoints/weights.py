@@ -9,6 +9,7 @@ from torch import nn
 
 from ..errors import UserError
 from ..models.spec import ModelSpec
+from .architecture import is_ambiguous
 from .bundled import bundled_file
 from .contents import Choice, find_weights
 from .declared import check_declared, declared_architectures, training_facts
@@ -22,8 +23,6 @@ WAYS = (
 )
 PRETRAINED, BUNDLED, RANDOM = "pretrained", "bundled", "random:"
 LARGEST_SEED = 2**63
-TWINS = ("deit", "neutreno", "twicing", "fan", "fan_twicing", "fan_hybrid")
-"""Families whose files cannot be told apart from another one's."""
 
 
 @dataclass(frozen=True)
@@ -144,17 +143,17 @@ def _from_file(
     file = read_checkpoint(checkpoint)
     source = str(file.path)
     declared_notes, flags = _check_name(file.content, spec, arch_override, source)
-    found = find_weights(file.content, weights, source=source)
-    loaded = load_into(network, found.state_dict, source=source, asked=asked)
+    chosen = find_weights(file.content, weights, source=source)
+    loaded = load_into(network, chosen.state_dict, source=source, asked=asked)
     return Given(
         network,
         checkpoint=checkpoint,
         checkpoint_sha256=file.sha256,
-        weights=found.choice,
+        weights=chosen.choice,
         weights_sha256=loaded.sha256,
-        notes=(*declared_notes, *found.notes, *loaded.notes),
+        notes=(*declared_notes, *chosen.notes, *loaded.notes),
         flags=flags,
-        details={**training_facts(file.content), "key": found.key, "container": file.container},
+        details={**training_facts(file.content), "key": chosen.key, "container": file.container},
     )
 
 
@@ -164,7 +163,7 @@ def _check_name(
     if spec is None:
         return (), ()
     notes, flags = check_declared(content, spec, override=override, source=source)
-    if spec.family in TWINS and not declared_architectures(content):
+    if not declared_architectures(content) and is_ambiguous(spec.family):
         notes += (
             "The file does not name its architecture, and its keys fit other variants of attention "
             f"too: that it is {spec.name} is the user's word.",

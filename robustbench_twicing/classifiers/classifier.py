@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ..data.imagenet import NUM_CLASSES, LabelSpace
 from ..data.preprocessing import Preprocessing
 from ..errors import UserError
+from ..models.family import ModelAbout
 from .label_layers import Select, label_layer
 from .precision import in_short_format
 
@@ -45,6 +46,7 @@ class ModelRecord:
         weights_sha256: hash of the tensors that were loaded.
         notes: sentences a reader must know (key used, position embedding resampled, ...).
         flags: short marks that stay on every number (``random-weights``, ``arch-override``, ...).
+        about: see `ModelAbout`.
     """
 
     model: str
@@ -56,6 +58,7 @@ class ModelRecord:
     notes: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     details: dict[str, Any] = field(default_factory=dict)
+    about: ModelAbout = field(default_factory=ModelAbout)
 
 
 class Classifier(nn.Module):

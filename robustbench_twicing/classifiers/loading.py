@@ -13,6 +13,7 @@ from ..checkpoints.weights import Given, give_weights
 from ..data.preprocessing import RGB, Preprocessing
 from ..errors import UserError
 from ..models.build import build_model
+from ..models.family import FAMILIES, ModelAbout, model_about
 from ..models.resolve import resolve_model
 from ..models.spec import ModelSpec
 from .classifier import Classifier, ModelRecord
@@ -22,10 +23,6 @@ from .user_code import is_user_code, load_user_network
 
 USER_PREPROCESSING = Preprocessing(crop=224, resize=256)
 """For networks that say nothing of their input."""
-FAMILY_NOTES = {
-    "featscale": "FeatScale adds its rescaled parts twice, as the released code and weights do.",
-    "neutreno": "NeuTRENO's alpha is 0.6, a constant of the architecture.",
-}
 
 
 def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of a model
@@ -110,12 +107,18 @@ class _Made:
     sizes: Mapping[str, Any] = field(default_factory=dict)
     takes_pixels: bool = False
     code_sha256: str = ""
+    family_note: str = ""
+    about: ModelAbout = field(default_factory=ModelAbout)
 
     def facts(self, classes: Sequence[int] | None) -> dict[str, Any]:
         """What a run must have in common to be continued."""
         chosen = None if classes is None else list(classes)
-        own = {"takes_pixels": self.takes_pixels, "code_sha256": self.code_sha256}
-        return {"sizes": dict(self.sizes), "classes": chosen, **own}
+        return {
+            "sizes": dict(self.sizes),
+            "classes": chosen,
+            "takes_pixels": self.takes_pixels,
+            "code_sha256": self.code_sha256,
+        }
 
 
 def _table_model(
@@ -132,7 +135,16 @@ def _table_model(
     given = give_weights(
         lambda: build_model(spec.family, **sizes), checkpoint, spec.name, spec=spec, **wishes
     )
-    return _Made(spec.name, spec.family, given, preprocessing, tuple(notes), sizes)
+    return _Made(
+        spec.name,
+        spec.family,
+        given,
+        preprocessing,
+        tuple(notes),
+        sizes,
+        family_note=FAMILIES[spec.family].note,
+        about=model_about(spec.family, sizes),
+    )
 
 
 def _user_model(
@@ -203,8 +215,8 @@ def _classifier(
             "classes are indices from 0"
         )
     notes = [*given.notes, *made.notes, *_about_training(given, made.preprocessing)]
-    if made.family in FAMILY_NOTES:
-        notes.append(FAMILY_NOTES[made.family])
+    if made.family_note:
+        notes.append(made.family_note)
     parameters = sum(parameter.numel() for parameter in given.network.parameters())
     record = ModelRecord(
         model=made.name,
@@ -221,6 +233,7 @@ def _classifier(
             **computing,
             **made.facts(classes),
         },
+        about=made.about,
     )
     return Classifier(
         given.network,

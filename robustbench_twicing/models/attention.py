@@ -67,7 +67,9 @@ def set_attention(network: nn.Module, form: AttentionForm) -> None:
 @contextmanager
 def explicit_attention(network: nn.Module) -> Iterator[None]:
     """The explicit form in every layer that has the choice, inside; each layer's own after it."""
-    before = [(each, each.fused_attn) for each in network.modules() if hasattr(each, "fused_attn")]
+    before = [
+        (module, module.fused_attn) for module in network.modules() if hasattr(module, "fused_attn")
+    ]
     set_attention(network, "explicit")
     try:
         yield

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .fan_sizes import FanSizes
-from .sizes import DeitSizes, Sizes, read_sizes
+from . import families  # noqa: F401 - declares them
+from .family import FAMILIES, read_sizes
 
 if TYPE_CHECKING:
     from torch import nn
@@ -14,8 +14,8 @@ def build_model(family: str, **sizes: Any) -> "nn.Module":
 
     Args:
         family: ``deit``, ``deit_distilled``, ``neutreno``, ``featscale``, ``attnscale``,
-            ``twicing``, ``fan``, ``fan_twicing``, ``fan_hybrid`` or ``timm``.
-        **sizes: fields of that family's class in `models.sizes`; what is left out is DeiT-tiny's or
+            ``twicing``, ``fan``, ``fan_twicing``, ``fan_hybrid``, ``timm`` or one of your own.
+        **sizes: fields of that family's class of sizes; what is left out is DeiT-tiny's or
             FAN-tiny's.
 
     Returns:
@@ -25,23 +25,9 @@ def build_model(family: str, **sizes: Any) -> "nn.Module":
         UserError: an unknown family, an unknown size, or sizes that do not fit together.
     """
     checked = read_sizes(family, sizes)
-    network = _build(family, checked)
+    network = FAMILIES[family].build(checked)
+    # Imported here: names and sizes can be read without waiting for torch and timm.
     from .attention import set_attention
 
     set_attention(network, checked.attention)
     return network.eval()
-
-
-def _build(family: str, sizes: Sizes) -> "nn.Module":
-    # Imported here: names and sizes can be read without waiting for torch and timm.
-    if isinstance(sizes, DeitSizes):
-        from .vit import build_vit
-
-        return build_vit(family, sizes)
-    if isinstance(sizes, FanSizes):
-        from .fan import Fan
-
-        return Fan(sizes)
-    from .timm_models import build_timm
-
-    return build_timm(sizes)

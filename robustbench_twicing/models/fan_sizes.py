@@ -4,15 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import UserError
-from .checks import AttentionForm, check_attention, check_counts, check_heads
+from .checks import check_counts, check_heads
 from .placement import check_layers
+from .sizes import Sizes
 
 Counts = int | Sequence[int]
 """One number for all blocks, or one number a block."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FanSizes:
+class FanSizes(Sizes):
     """Sizes of a FAN-ViT; the defaults are FAN-tiny.
 
     Attributes:
@@ -27,7 +28,6 @@ class FanSizes:
         c_head_num: heads of the channel gate, of all blocks or of each; None means `num_heads`.
         se_mlp: squeeze-and-excitation in place of the channel gate.
         channel_dims: width of each block's tokens; a change halves the grid. None: `embed_dim`.
-        attention: as in `DeitSizes`.
     """
 
     img_size: int = 224
@@ -41,7 +41,6 @@ class FanSizes:
     c_head_num: Counts | None = None
     se_mlp: bool = False
     channel_dims: Sequence[int] | None = None
-    attention: AttentionForm = "auto"
 
     patches = (4, 8, 16)
 
@@ -57,7 +56,7 @@ class FanSizes:
             c_head_num=self._per_block(self.c_head_num or 1, "c_head_num"),
             channel_dims=self.widths,
         )
-        check_attention(self.attention)
+        super().__post_init__()
         if self.patch_size not in self.patches:
             raise UserError(f"patch_size {self.patch_size} is none of {self.patches} for this FAN")
         if self.widths[0] != self.embed_dim:
@@ -90,11 +89,6 @@ class FanSizes:
         return self._per_block(
             self.embed_dim if self.channel_dims is None else self.channel_dims, "channel_dims"
         )
-
-    @property
-    def twicing_layers(self) -> tuple[int, ...]:
-        """0-based indices of the blocks that average twice."""
-        return ()
 
     def _per_block(self, counts: Counts, name: str) -> tuple[int, ...]:
         if isinstance(counts, int):

@@ -18,10 +18,10 @@ def split_placement(name: str) -> tuple[str, str | None]:
     """
     if "[" not in name and "]" not in name:
         return name, None
-    found = _NAME.fullmatch(name)
-    if found is None:
+    parts = _NAME.fullmatch(name)
+    if parts is None:
         raise UserError(f"{name!r} does not end in one layer placement; write it like model[10-12]")
-    return found["model"], found["placement"]
+    return parts["model"], parts["placement"]
 
 
 def parse_placement(text: str, depth: int) -> tuple[int, ...]:
@@ -39,10 +39,10 @@ def parse_placement(text: str, depth: int) -> tuple[int, ...]:
     """
     layers: list[int] = []
     for item in text.split(","):
-        found = _RANGE.fullmatch(item.strip())
-        if found is None:
+        ends = _RANGE.fullmatch(item.strip())
+        if ends is None:
             raise UserError(f"placement [{text}] is not a list of layers; write it like [10-12]")
-        first, last = int(found[1]), int(found[2] or found[1])
+        first, last = int(ends[1]), int(ends[2] or ends[1])
         if not 1 <= first <= last <= depth:
             raise UserError(
                 f"placement [{text}] does not fit: layers count upwards from 1 to {depth}"

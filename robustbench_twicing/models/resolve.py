@@ -4,7 +4,7 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from ..errors import UserError
-from .fan_names import refuse_unsupported
+from .family import refuse_unsupported
 from .placement import format_placement, parse_placement, split_placement
 from .spec import ModelSpec
 from .table import ALIASES, MODELS
@@ -56,9 +56,9 @@ def _find(name: str) -> ModelSpec:
     # Imported here: names of ours are found without waiting for timm.
     from .timm_models import timm_names, timm_spec
 
-    found = timm_spec(name.removeprefix(TIMM_PREFIX))
-    if found is not None:
-        return found
+    theirs = timm_spec(name.removeprefix(TIMM_PREFIX))
+    if theirs is not None:
+        return theirs
     near = _near(name, timm_names())
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     raise UserError(
@@ -69,8 +69,8 @@ def _find(name: str) -> ModelSpec:
 def _near(name: str, timm_names: list[str]) -> list[str]:
     ours = [] if name.startswith(TIMM_PREFIX) else [*MODELS, *ALIASES]
     words = set(name.split("_"))
-    same_words = [each for each in sorted(ours, key=len) if words <= set(each.split("_"))]
+    same_words = [known for known in sorted(ours, key=len) if words <= set(known.split("_"))]
     near = (same_words or get_close_matches(name, ours))[:2]
     bare = name.removeprefix(TIMM_PREFIX)
-    theirs = get_close_matches(bare, [each for each in timm_names if each not in ours], n=2)
-    return [*near, *(TIMM_PREFIX + each for each in theirs)][:3]
+    theirs = get_close_matches(bare, [known for known in timm_names if known not in ours], n=2)
+    return [*near, *(TIMM_PREFIX + known for known in theirs)][:3]

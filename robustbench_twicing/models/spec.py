@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..data.preprocessing import Preprocessing
+from .family import ModelAbout, model_about
 from .placement import format_placement
 
 
@@ -30,9 +31,14 @@ class ModelSpec:
     aliases: tuple[str, ...] = field(default=(), compare=False)
 
     @property
+    def about(self) -> ModelAbout:
+        """What reports need to know of it."""
+        return model_about(self.family, self.sizes)
+
+    @property
     def twicing(self) -> bool:
         """Whether some layers average twice, so that a layer placement makes sense."""
-        return "twicing" in self.family or bool(self.sizes.get("twicing"))
+        return self.about.twicing
 
     @property
     def placed_name(self) -> str:

@@ -2,15 +2,9 @@
 
 from fnmatch import fnmatchcase
 
-from ..registry import Registry
-from .fan_names import fan_specs
-from .names import deit_specs, fmnist_specs
-from .spec import ModelSpec
+from .families import ALIASES, MODELS
 
-MODELS: Registry[ModelSpec] = Registry("model")
-"""Canonical name -> what it means."""
-ALIASES: Registry[str] = Registry("alias")
-"""Other spelling -> canonical name."""
+__all__ = ["ALIASES", "MODELS", "list_models"]
 
 
 def list_models(pattern: str | None = None) -> list[str]:
@@ -25,9 +19,3 @@ def list_models(pattern: str | None = None) -> list[str]:
     if not set(pattern) & set("*?["):
         pattern = f"*{pattern}*"
     return [name for name in names if fnmatchcase(name, pattern)]
-
-
-for _spec in (*deit_specs(), *fan_specs(), *fmnist_specs()):
-    MODELS[_spec.name] = _spec
-    for _alias in _spec.aliases:
-        ALIASES[_alias] = _spec.name

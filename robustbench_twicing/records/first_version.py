@@ -1,7 +1,7 @@
 """Run folders from before conditions and models said what reports need to know of them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 ABOUT: Mapping[str, Mapping[str, Any]] = {
@@ -13,6 +13,13 @@ ABOUT: Mapping[str, Mapping[str, Any]] = {
     "noise": {"control": True},
 }
 """`About` of the attacks that version 0.1 had, by name; frozen."""
+BACKBONES: Mapping[str, Sequence[str]] = {
+    "DeiT": ("deit", "deit_distilled", "neutreno", "featscale", "attnscale", "twicing"),
+    "FAN": ("fan", "fan_twicing", "fan_hybrid"),
+}
+"""Families that version 0.1 had, by the backbone whose variants they are; frozen."""
+PLAIN = ("deit", "fan", "fan_hybrid")
+"""Those among them that are no variant, unless layers are twicing; frozen."""
 GRADIENT_FREE = ("square", "autoattack")
 """Parts of the names of other libraries' attacks that need no gradient; frozen."""
 
@@ -27,11 +34,12 @@ def completed(values: dict[str, Any]) -> dict[str, Any]:
         keys = [f"{condition['protocol']}:{condition['id']}" for condition in values["conditions"]]
         evaluations = [
             {
-                "conditions": dict.fromkeys(keys, int(one["dataset"]["n_images"])),
-                **one,
-                "dataset": _with_limit_seed(one["dataset"]),
+                "conditions": dict.fromkeys(keys, int(evaluation["dataset"]["n_images"])),
+                **evaluation,
+                "record": {"about": about_of_model(evaluation["record"]), **evaluation["record"]},
+                "dataset": _with_limit_seed(evaluation["dataset"]),
             }
-            for one in values["evaluations"]  # of one data set, before a run had several
+            for evaluation in values["evaluations"]  # of one data set, before a run had several
         ]
         conditions = [
             {"about": about_of(str(condition["attack"]), str(condition["id"])), **condition}
@@ -47,6 +55,17 @@ def _with_limit_seed(dataset: dict[str, Any]) -> dict[str, Any]:
     notes = "\n".join(map(str, dataset.get("notes", ())))
     match = re.search(r"^\d+ of \d+ images were used, .* \(seed (-?\d+)\)$", notes, re.MULTILINE)
     return {"limit_seed": int(match[1]), **dataset} if match else dataset
+
+
+def about_of_model(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What `ModelAbout` says of a model of version 0.1."""
+    family = str(record["family"])
+    details = record.get("details")
+    sizes = details.get("sizes") if isinstance(details, dict) else None
+    placed = isinstance(sizes, dict) and bool(sizes.get("twicing"))
+    twicing = "twicing" in family or placed
+    backbone = next((name for name, families in BACKBONES.items() if family in families), "")
+    return {"backbone": backbone, "twicing": twicing, "plain": family in PLAIN and not twicing}
 
 
 def about_of(attack: str, condition: str) -> dict[str, Any]:

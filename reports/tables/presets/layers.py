@@ -38,9 +38,9 @@ def layers(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
 def placement(entry: Entry) -> str | None:
     """Which layers are twicing: ``10-12``, `ALL_LAYERS` or `NO_LAYER`; None for other variants."""
     record = entry.evaluation.record
-    if "twicing" in record.family or record.details.get("sizes", {}).get("twicing"):
+    if record.about.twicing:
         return split_placement(record.model)[1] or ALL_LAYERS
-    return NO_LAYER if record.family in ("deit", "fan", "fan_hybrid") else None
+    return NO_LAYER if record.about.plain else None
 
 
 def _count(layers: str) -> float:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from ...checkpoints.architecture import Anatomy
     from ...checkpoints.inspection import Inspection, WeightsFacts
     from ..terminal import Console
 
@@ -84,7 +85,7 @@ def _weights(console: Console, kind: str, weights: WeightsFacts) -> None:
 
 
 def _architecture(console: Console, inspection: Inspection) -> None:
-    from ...checkpoints.architecture import LAYOUT_NAMES
+    from ...checkpoints.architecture import WORDS
 
     seen = inspection.seen
     rows: dict[str, str] = {}
@@ -94,13 +95,8 @@ def _architecture(console: Console, inspection: Inspection) -> None:
         rows["layout"] = "unknown here"
         rows["keys"] = ", ".join(groups[:FEW_GROUPS]) + more
     else:
-        rows["layout"] = LAYOUT_NAMES[seen.layout]
-        rows["size"] = f"width {seen.embed_dim}, depth {seen.depth}"
-        rows["heads"] = str(seen.heads) if seen.heads else "not visible in the keys"
-        rows["patch"] = f"{seen.patch} pixels" if seen.patch else "not visible in the keys"
-        rows["grid"] = _grid_size(seen.grid, seen.patch)
-        rows["classes"] = str(seen.classes)
-        rows["distilled"] = "yes" if seen.distilled else "no"
+        rows["layout"] = seen.title
+        rows |= {WORDS.get(name, name): _size(seen, name) for name in seen.sizes}
     rows["named by the file"] = (
         ", ".join(f"{name} ({where})" for where, name in inspection.declared.items()) or "no name"
     )
@@ -113,18 +109,20 @@ def _architecture(console: Console, inspection: Inspection) -> None:
     _grid(console, "Architecture", rows)
 
 
-def _grid_size(grid: int | None, patch: int | None) -> str:
-    if grid is None:
-        return "no learned positions on a square grid"
-    size = f", input {grid * patch} pixels" if patch else ""
-    return f"{grid} x {grid} patches{size}"
+def _size(seen: Anatomy, name: str) -> str:
+    size, patch = seen.sizes[name], seen.sizes.get("patch_size")
+    if size is None:
+        return "not visible in the keys"
+    if name == "grid":
+        return f"{size} x {size} patches" + (f", input {size * patch} pixels" if patch else "")
+    return str(size)
 
 
 def _candidates(console: Console, inspection: Inspection) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from ...checkpoints.candidates import SAME_KEYS
+    from ...checkpoints.candidates import same_keys
 
     if not inspection.candidates:
         console.print("No model of the table fits; one of timm's may (timm:NAME).\n")
@@ -140,8 +138,8 @@ def _candidates(console: Console, inspection: Inspection) -> None:
             "; ".join(candidate.against) or "nothing",
         )
     console.print(table)
-    if len(inspection.candidates) > 1:
-        console.print(SAME_KEYS + "\n")
+    if sentence := same_keys(inspection.candidates):
+        console.print(sentence + "\n")
 
 
 def _probe(
@@ -179,7 +177,7 @@ def _probe(
                 name,
                 kind,
                 images,
-                num_classes=inspection.seen.classes if inspection.seen else None,
+                num_classes=inspection.seen.sizes.get("num_classes") if inspection.seen else None,
                 batch_size=batch_size,
                 device=device,
                 advance=lambda count: progress.advance(task, count),

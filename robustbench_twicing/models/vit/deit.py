@@ -2,33 +2,32 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from timm.layers.norm import LayerNorm
 from timm.models.deit import VisionTransformerDistilled
 from timm.models.vision_transformer import VisionTransformer
 from torch import nn
 
-from ..sizes import DeitSizes, TwicingSizes
-from .neutreno import NeutrenoTransformer
-from .oversmoothing import AttnScaleBlock, FeatScaleBlock
+from ..sizes import DeitSizes
 from .twicing import make_twicing
 
-NETWORKS: dict[str, Callable[..., nn.Module]] = {
-    "deit": VisionTransformer,
-    "deit_distilled": VisionTransformerDistilled,
-    "neutreno": NeutrenoTransformer,
-    "featscale": partial(VisionTransformer, block_fn=FeatScaleBlock),
-    "attnscale": partial(VisionTransformer, block_fn=AttnScaleBlock),
-    "twicing": VisionTransformer,
-}
+__all__ = ["VisionTransformerDistilled", "build_vit"]
 
 
-def build_vit(family: str, sizes: DeitSizes) -> nn.Module:
+def build_vit(
+    sizes: DeitSizes, network: Callable[..., nn.Module] = VisionTransformer, **options: Any
+) -> nn.Module:
     """The bare network: normalised images (B, 3, H, W) to logits (B, K).
 
     The distilled network returns the mean of its two heads.
+
+    Args:
+        sizes: whose ``twicing_layers`` average twice.
+        network: timm's, or one with its arguments.
+        options: further arguments of the network, as ``block_fn``.
     """
-    network = NETWORKS[family](
+    built = network(
         img_size=sizes.img_size,
         patch_size=sizes.patch_size,
         embed_dim=sizes.embed_dim,
@@ -37,7 +36,6 @@ def build_vit(family: str, sizes: DeitSizes) -> nn.Module:
         num_classes=sizes.num_classes,
         mlp_ratio=sizes.mlp_ratio,
         norm_layer=partial(LayerNorm, eps=1e-6),
+        **options,
     )
-    if isinstance(sizes, TwicingSizes):
-        make_twicing(network, sizes.layers or ())
-    return network
+    return make_twicing(built, sizes.twicing_layers)

@@ -23,7 +23,7 @@ class Heads(nn.Module):
         batch, tokens, width = x.shape
         qkv = self.qkv(x).view(batch, tokens, 3, self.num_heads, width // self.num_heads)
         # Taken apart before the axes change places, so that gradients meet in one copy.
-        q, k, v = (each.transpose(1, 2) for each in qkv.unbind(2))
+        q, k, v = (heads.transpose(1, 2) for heads in qkv.unbind(2))
         return q, k, v
 
     def merge(self, y: Tensor) -> Tensor:

@@ -7,9 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from robustbench_twicing.checkpoints.architecture import anatomy
-from robustbench_twicing.checkpoints.candidates import _shapes, recognise
+from robustbench_twicing.checkpoints.architecture import _one_block, anatomy, is_ambiguous
+from robustbench_twicing.checkpoints.candidates import _weights, recognise, same_keys
 from robustbench_twicing.models.build import build_model
+from robustbench_twicing.models.family import FAMILIES
 from robustbench_twicing.models.table import MODELS
 
 pytestmark = pytest.mark.slow
@@ -40,18 +41,18 @@ def test_a_model_is_recognised_with_its_twins(name: str, twins: list[str]) -> No
     found = recognise(shapes(name))
     assert name in [candidate.name for candidate in found]
     assert all(not candidate.against for candidate in found)
-    assert sorted(each.family for each in found) == sorted([MODELS[name].family, *twins])
+    families = [candidate.family for candidate in found]
+    assert sorted(families) == sorted([MODELS[name].family, *twins])
 
 
 def test_reasons_name_what_speaks_for_a_model() -> None:
     (found,) = recognise(shapes("deit_small_featscale_patch16_224"))
     assert found.reasons == (
-        "all 176 keys fit: a DeiT-like ViT (fused attn.qkv)",
-        "width 384, depth 12",
-        "lamb1 and lamb2 in every block (FeatScale)",
+        "all 176 keys fit: a FeatScale DeiT (lamb1 and lamb2 in every block)",
+        "width 384, depth 12, patch size 16",
     )
     (found,) = recognise(shapes("deit_small_distilled_patch16_224"))
-    assert found.reasons[-1] == "dist_token and head_dist (distilled)"
+    assert found.reasons[0].endswith("a distilled DeiT (dist_token and head_dist)")
 
 
 def test_another_grid_or_head_is_said_and_comes_last() -> None:
@@ -77,30 +78,58 @@ def test_what_fits_no_model_is_not_recognised(change: str) -> None:
     assert recognise({"conv1.weight": torch.empty(64, 3, 7, 7)}) == ()
 
 
-def test_anatomy_of_each_layout() -> None:
-    deit = anatomy(shapes("deit_base_patch16_384"))
-    assert deit is not None
-    assert (deit.layout, deit.embed_dim, deit.depth, deit.patch) == ("vit", 768, 12, 16)
-    assert (deit.heads, deit.grid, deit.classes, deit.distilled) == (None, 24, 1000, False)
-    distilled = anatomy(shapes("deit_small_distilled_patch16_224"))
-    assert distilled is not None
-    assert (distilled.grid, distilled.distilled) == (14, True)
-    fan = anatomy(shapes("fan_base_18_p16_224"))
-    assert fan is not None
-    assert (fan.layout, fan.embed_dim, fan.depth, fan.patch) == ("fan-vit", 448, 18, 16)
-    assert (fan.heads, fan.grid, fan.squeeze_excite) == (8, None, False)
-    hybrid = anatomy(shapes("fan_large_16_p4_hybrid"))
-    assert hybrid is not None
-    assert (hybrid.layout, hybrid.embed_dim, hybrid.depth, hybrid.patch) == (
-        "fan-hybrid",
-        480,
-        22,
-        None,
+@pytest.mark.parametrize(
+    ("name", "families", "sizes"),
+    [
+        (
+            "deit_base_patch16_384",
+            ("deit", "neutreno", "twicing"),
+            {"embed_dim": 768, "depth": 12, "patch_size": 16, "num_heads": None, "grid": 24},
+        ),
+        ("deit_small_distilled_patch16_224", ("deit_distilled",), {"grid": 14}),
+        ("deit_base_attnscale_patch16_224", ("attnscale",), {"num_heads": 12}),
+        (
+            "fan_base_18_p16_224",
+            ("fan", "fan_twicing"),
+            {"embed_dim": 448, "depth": 18, "patch_size": 16, "num_heads": 8, "se_mlp": False},
+        ),
+        ("fan_small_12_p16_224_se_attn", ("fan", "fan_twicing"), {"se_mlp": True}),
+        (
+            "fan_large_16_p4_hybrid",
+            ("fan_hybrid",),
+            {"embed_dim": 480, "depth": 22, "patch_size": None, "num_classes": 1000},
+        ),
+    ],
+)
+def test_anatomy_of_each_layout(
+    name: str, families: tuple[str, ...], sizes: dict[str, int | None]
+) -> None:
+    seen = anatomy(shapes(name))
+    assert seen is not None
+    assert seen.families == families
+    assert sizes.items() <= seen.sizes.items()
+
+
+def test_families_whose_files_tell_nothing_are_computed() -> None:
+    """By building them: nobody lists which families have the same keys and shapes."""
+    assert {name for name in FAMILIES if is_ambiguous(name)} == {
+        *("deit", "neutreno", "twicing"),
+        *("fan", "fan_twicing", "fan_hybrid"),
+    }
+
+
+def test_what_a_file_does_not_tell_is_one_sentence() -> None:
+    assert same_keys(recognise(shapes("deit_tiny_patch16_224"))) == (
+        "Checkpoints of the families deit, neutreno, twicing have the same keys and shapes: the "
+        "file cannot tell them apart, nor which layers are twicing. The name says it."
     )
+    assert "the family fan_hybrid" in same_keys(recognise(shapes("fan_tiny_8_p4_hybrid")))
+    assert same_keys(recognise(shapes("deit_base_distilled_patch16_384"))) == ""
 
 
 def test_recognising_draws_no_random_numbers() -> None:
-    _shapes.cache_clear()
+    _weights.cache_clear()
+    _one_block.cache_clear()
     before = torch.random.get_rng_state()
     recognise(shapes("deit_tiny_patch16_224"))
     assert torch.equal(before, torch.random.get_rng_state())

@@ -69,13 +69,21 @@ def test_what_is_loaded_is_hashed_and_leaves_the_file_alone(
 @pytest.mark.parametrize(
     ("asked", "have", "words"),
     [
-        ("deit", "featscale", ["lamb1 and lamb2 (FeatScale)", "blocks.*.lamb1 (2 keys)"]),
-        ("deit", "attnscale", ["attn.lamb (AttnScale)", "unexpected blocks.*.attn.lamb (2 keys)"]),
-        ("twicing", "featscale", ["lamb1 and lamb2 (FeatScale), and the network has no lamb"]),
-        ("featscale", "deit", ["has no lamb, and the network has lamb1", "missing blocks.*.lamb1"]),
-        ("attnscale", "featscale", ["has lamb1 and lamb2", "network has attn.lamb"]),
-        ("deit", "deit_distilled", ["is distilled (it has dist_token and head_dist)", "is not"]),
-        ("deit_distilled", "deit", ["is not distilled", "dist_token", "head_dist"]),
+        ("deit", "featscale", ["a FeatScale DeiT (lamb1 and lamb2", "blocks.*.lamb1 (2 keys)"]),
+        (
+            "deit",
+            "attnscale",
+            ["an AttnScale DeiT (attn.lamb", "unexpected blocks.*.attn.lamb (2 keys)"],
+        ),
+        ("twicing", "featscale", ["is a FeatScale DeiT", "not a DeiT-like ViT"]),
+        ("featscale", "deit", ["not a FeatScale DeiT (lamb1", "missing blocks.*.lamb1"]),
+        ("attnscale", "featscale", ["is a FeatScale DeiT", "not an AttnScale DeiT"]),
+        (
+            "deit",
+            "deit_distilled",
+            ["is a distilled DeiT (dist_token and head_dist)", "not a DeiT"],
+        ),
+        ("deit_distilled", "deit", ["not a distilled DeiT", "dist_token", "head_dist"]),
     ],
 )
 def test_another_variant_is_named(asked: str, have: str, words: list[str], build: Any) -> None:

@@ -108,8 +108,8 @@ def test_attention_products_are_computed_once(family: str, form: str, kernels: i
 @pytest.mark.parametrize(
     ("family", "sizes", "message"),
     [
-        ("fan_neutreno", {}, "neutreno is defined for DeiT alone"),
-        ("fan_featscale", {}, "featscale is defined for DeiT alone"),
+        ("fan_neutreno", {}, "neutreno is for DeiT alone"),
+        ("fan_featscale", {}, "featscale is for DeiT alone"),
         ("fan", {"layers": (1,)}, "a fan model has no size 'layers'"),
         ("fan", {"patch_size": 32}, r"patch_size 32 is none of \(4, 8, 16\)"),
         ("fan_hybrid", {"patch_size": 4}, r"patch_size 4 is none of \(8, 16, 32\)"),

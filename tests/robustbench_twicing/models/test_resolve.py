@@ -4,8 +4,8 @@ import pytest
 
 from robustbench_twicing.data.preprocessing import IMAGENET_MEAN, IMAGENET_STD, Preprocessing
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.models.family import read_sizes
 from robustbench_twicing.models.resolve import resolve_model
-from robustbench_twicing.models.sizes import read_sizes
 from robustbench_twicing.models.spec import ModelSpec
 from robustbench_twicing.models.table import MODELS, list_models
 

@@ -1,0 +1,15 @@
+"""Families of models with the names of their models: `deit`, `fan`, `timm` declare them.
+
+All modules here are imported, and so what they declare is known. Nothing is built, and torch is not
+loaded. `shown` and `fmnist` help several families.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from .declaration import ALIASES, MODELS, declare
+
+__all__ = ["ALIASES", "MODELS", "declare"]
+
+for _module in sorted(module.name for module in iter_modules(__path__)):
+    import_module(f"{__name__}.{_module}")
