@@ -1,6 +1,7 @@
 """Made-up things are declared here, with nothing else changed, and appear everywhere."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -12,12 +13,21 @@ from torch import Tensor, nn
 import robustbench_twicing
 from attacks import ATTACKS, attack
 from attacks.corruptions import CORRUPTIONS
+from reports import merge, results
+from reports.tables.presets import preset_tables
 from robustbench_twicing.classifiers.user_code import load_user_function
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.data.imagenet_c import DECLARED
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Run
+from robustbench_twicing.models.build import build_model
+from robustbench_twicing.models.families import MODELS, declare
+from robustbench_twicing.models.family import FAMILIES, Family
+from robustbench_twicing.models.sizes import Sizes
+from robustbench_twicing.models.spec import ModelSpec
+from robustbench_twicing.records.run_folder import RunFolder
 from tests.tiny import Linear
 
 
@@ -123,3 +133,68 @@ def test_a_run_is_not_continued_with_other_code_of_the_same_name(
 
 def test_what_the_declared_code_does_not_use_may_change(begun: Path) -> None:
     assert evaluate_module(begun, MODULE + "\n\ndef other():\n    return 1\n").complete
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlurSizes(Sizes):
+    """A grid of averages, and the number of logits."""
+
+    cells: int = 4
+    num_classes: int = 10
+
+
+def blur(sizes: BlurSizes) -> nn.Module:
+    features = 3 * sizes.cells**2
+    return nn.Sequential(
+        nn.AdaptiveAvgPool2d(sizes.cells), nn.Flatten(), nn.Linear(features, sizes.num_classes)
+    )
+
+
+@pytest.fixture
+def made_up_family() -> Iterator[str]:
+    declare(
+        Family("blur", BlurSizes, blur, backbone="Averages"),
+        ModelSpec("blur_4", "blur", {"cells": 4}, Preprocessing(28, 28), "made up"),
+        ModelSpec("blur_7", "blur", {"cells": 7}, Preprocessing(28, 28), "made up"),
+    )
+    yield "blur_7"
+    del FAMILIES["blur"], MODELS["blur_4"], MODELS["blur_7"]
+
+
+@pytest.mark.slow
+def test_a_family_of_models_is_one_declaration(
+    made_up_family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["models", "blur"]) == 0
+    assert made_up_family in capsys.readouterr().out
+    asked = f"--model {made_up_family}=random:0 --model fmnist_deit=bundled"
+    asked += " --data fashion-mnist:test1000 --limit 4 --attacks clean,fgsm --eps 4/255"
+    assert main(["plan", *asked.split()]) == 0
+    assert made_up_family in capsys.readouterr().out
+    out = tmp_path / "run"
+    assert main(["eval", *asked.split(), "--out", str(out)]) == 0
+    rows = pd.read_csv(out / "results.csv")
+    assert set(rows[rows["model"] == made_up_family]["status"]) == {"ok"}
+    runs = merge([RunFolder.open(out)])
+    for table in preset_tables("featscale", runs, results(runs)):
+        assert table.groups == ("Averages", "DeiT")
+    report = ["report", str(out), "--format", "html", "--plots", "--out", str(tmp_path / "page")]
+    assert main(report) == 0
+    assert made_up_family in (tmp_path / "page" / "index.html").read_text()
+    assert (tmp_path / "page" / "accuracy-fgsm.png").exists()
+
+
+def test_a_file_of_a_family_is_recognised_without_being_named(
+    made_up_family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "weights.pth"
+    torch.save(build_model("blur", cells=7).state_dict(), file)
+    assert main(["inspect", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert made_up_family in text
+    assert "blur_4" not in text
+    asked = f"--model fmnist_deit={file} --data fashion-mnist:test1000 --limit 4 --out"
+    assert main(["eval", *asked.split(), str(tmp_path / "run")]) == 1
+    text = " ".join(capsys.readouterr().err.split())
+    assert "the file is a model of the family blur, not a DeiT-like ViT" in text
+    assert f"it fits {made_up_family}" in text

@@ -39,7 +39,7 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Candidate:
     key: str
     ema: bool
     tensors: Mapping[Any, Any]
@@ -64,13 +64,13 @@ def find_weights(content: Any, choice: Choice = "auto", *, source: str = "it") -
     """
     if choice not in get_args(Choice):
         raise UserError(f"weights {choice!r} is none of {', '.join(get_args(Choice))}")
-    found = list(_walk(content))
-    if not found:
+    state_dicts = list(_walk(content))
+    if not state_dicts:
         raise UserError(f"{source} holds no weights: {_inventory(content)}")
-    plain = [weights for weights in found if not weights.ema]
-    ema = [weights for weights in found if weights.ema]
+    plain = [candidate for candidate in state_dicts if not candidate.ema]
+    ema = [candidate for candidate in state_dicts if candidate.ema]
     taken = _take(choice, plain, ema, source)
-    notes = [*_about_choice(choice, taken, found)]
+    notes = [*_about_choice(choice, taken, state_dicts)]
     state_dict, prefix = strip_prefixes(_only_tensors(taken, source))
     if prefix:
         notes.append(f"The prefix {prefix!r} was taken off the keys.")
@@ -83,7 +83,7 @@ def both_kinds(content: Any, *, source: str = "it") -> dict[str, Weights]:
     Raises:
         UserError: none at all.
     """
-    kinds = {"ema" if each.ema else "plain" for each in _walk(content)}
+    kinds = {"ema" if candidate.ema else "plain" for candidate in _walk(content)}
     choices: tuple[Choice, ...] = ("plain", "ema")
     if not kinds:
         raise UserError(f"{source} holds no weights: {_inventory(content)}")
@@ -119,19 +119,21 @@ def _common_prefix(state_dict: Mapping[str, Tensor]) -> str:
 
 def _walk(
     value: Any, path: tuple[str, ...] = (), ema: bool = False, seen: frozenset[int] = frozenset()
-) -> Iterator[_Found]:
+) -> Iterator[_Candidate]:
     """All state dicts behind known wrappers, in the order in which plain weights are preferred."""
     if not isinstance(value, dict) or id(value) in seen or len(path) > DEEPEST:
         return
     here = dict(entries(value))
     wrappers = [key for key in WRAPPERS if isinstance(here.get(key), dict)]
     if not wrappers and any(isinstance(part, Tensor) for part in here.values()):
-        yield _Found(".".join(path), ema, here)
+        yield _Candidate(".".join(path), ema, here)
     for key in wrappers:
         yield from _walk(here[key], (*path, key), ema or key in EMA_KEYS, seen | {id(value)})
 
 
-def _take(choice: Choice, plain: list[_Found], ema: list[_Found], source: str) -> _Found:
+def _take(
+    choice: Choice, plain: list[_Candidate], ema: list[_Candidate], source: str
+) -> _Candidate:
     if choice == "ema":
         if not ema:
             raise UserError(
@@ -147,31 +149,32 @@ def _take(choice: Choice, plain: list[_Found], ema: list[_Found], source: str) -
     return ema[0]
 
 
-def _about_choice(choice: Choice, taken: _Found, found: list[_Found]) -> Iterator[str]:
+def _about_choice(choice: Choice, taken: _Candidate, candidates: list[_Candidate]) -> Iterator[str]:
     if taken.ema and choice == "auto":
         yield f"The file holds EMA weights only; those under {taken.key!r} were taken."
-    others = [each.key for each in found if each is not taken]
-    if others:
+    left = [candidate.key for candidate in candidates if candidate is not taken]
+    if left:
         kind = "EMA weights" if taken.ema else "Plain weights"
-        listed = ", ".join(repr(key) for key in others)
+        listed = ", ".join(repr(key) for key in left)
         yield f"{kind} under {taken.key!r} were taken; the file also holds {listed}."
 
 
-def _only_tensors(found: _Found, source: str) -> dict[str, Tensor]:
-    odd = [key for key, part in found.tensors.items() if not isinstance(part, Tensor)]
-    odd += [key for key in found.tensors if not isinstance(key, str)]
+def _only_tensors(taken: _Candidate, source: str) -> dict[str, Tensor]:
+    odd = [key for key, part in taken.tensors.items() if not isinstance(part, Tensor)]
+    odd += [key for key in taken.tensors if not isinstance(key, str)]
     if odd:
-        kind = type(found.tensors[odd[0]]).__name__
-        where = f"{source} under {found.key!r}" if found.key else source
+        kind = type(taken.tensors[odd[0]]).__name__
+        where = f"{source} under {taken.key!r}" if taken.key else source
         raise UserError(
             f"{where} holds something other than named tensors among its weights: "
             f"{odd[0]!r} is a {kind}; a state dict holds tensors alone"
         )
-    return dict(found.tensors)
+    return dict(taken.tensors)
 
 
-def _names(found: list[_Found]) -> str:
-    return ", ".join(repr(each.key) if each.key else "a bare state dict" for each in found)
+def _names(candidates: list[_Candidate]) -> str:
+    keys = [candidate.key for candidate in candidates]
+    return ", ".join(repr(key) if key else "a bare state dict" for key in keys)
 
 
 def _inventory(content: Any) -> str:

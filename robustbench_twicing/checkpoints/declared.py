@@ -39,12 +39,12 @@ def training_facts(content: Any) -> dict[str, Any]:
 def declared_architectures(content: Any) -> dict[str, str]:
     """The names a file gives to its architecture: where it says so -> what it says."""
     facts = training_facts(content)
-    found = {key: facts.get(key) for key in ("arch", "architecture", "model_name")}
+    named = {key: facts.get(key) for key in ("arch", "architecture", "model_name")}
     for home in ("args", "hyper_parameters", "config"):
         arguments = facts.get(home)
         if isinstance(arguments, dict):
-            found |= {f"{home}.{key}": arguments.get(key) for key in ("model", "arch")}
-    return {where: name for where, name in found.items() if isinstance(name, str) and name}
+            named |= {f"{home}.{key}": arguments.get(key) for key in ("model", "arch")}
+    return {where: name for where, name in named.items() if isinstance(name, str) and name}
 
 
 def check_declared(

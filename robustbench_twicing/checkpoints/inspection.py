@@ -82,11 +82,11 @@ def inspect_checkpoint(path: str | Path) -> Inspection:
         UserError: it cannot be read, or holds no weights.
     """
     file = read_checkpoint(path)
-    found = both_kinds(file.content, source=str(file.path))
-    modern = {kind: modernise(weights.state_dict) for kind, weights in found.items()}
+    kinds = both_kinds(file.content, source=str(file.path))
+    modern = {kind: modernise(weights.state_dict) for kind, weights in kinds.items()}
     first = next(iter(modern.values()))
     keys = [str(key) for key, _ in entries(file.content)]
-    bare = any(weights.key == "" for weights in found.values())
+    bare = any(weights.key == "" for weights in kinds.values())
     return Inspection(
         file=file,
         top=() if bare else tuple(keys),
@@ -94,7 +94,7 @@ def inspect_checkpoint(path: str | Path) -> Inspection:
         declared=declared_architectures(file.content),
         weights={
             kind: _facts(weights.key, modern[kind], weights.notes)
-            for kind, weights in found.items()
+            for kind, weights in kinds.items()
         },
         ema_difference=_difference(modern),
         seen=anatomy(first),

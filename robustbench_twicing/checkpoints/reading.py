@@ -144,13 +144,13 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     """
     path = Path(path).expanduser()
     if path.is_dir():
-        path = _only_one(path)
+        path = _only_checkpoint(path)
     container = identify(path)
     if container == "index":
         return _read_shards(path)
     content = _read(path, container)
-    if container == "safetensors" and (told := read_metadata(path)):
-        content = {**told, "state_dict": content}
+    if container == "safetensors" and (metadata := read_metadata(path)):
+        content = {**metadata, "state_dict": content}
     return Checkpoint(path, container, content, file_sha256(path))
 
 
@@ -189,7 +189,7 @@ def expand_checkpoints(path: str | Path) -> list[Path]:
     return sorted([*indexes, *files])
 
 
-def _only_one(folder: Path) -> Path:
+def _only_checkpoint(folder: Path) -> Path:
     files = expand_checkpoints(folder)
     if len(files) > 1:
         listed = ", ".join(file.name for file in files[:5]) + (", ..." if len(files) > 5 else "")
@@ -218,9 +218,8 @@ def _read_shards(index: Path) -> Checkpoint:
         if container == "index":
             raise UserError(f"{index} names the index {name} as a shard; shards hold tensors")
         content = dict(entries(_read(shard, container)))
-        found = set(content)
-        if found != set(keys):
-            odd = sorted(map(str, found ^ set(keys)))[0]
+        if set(content) != set(keys):
+            odd = sorted(map(str, set(content) ^ set(keys)))[0]
             where = "lacks" if odd in keys else "also holds"
             raise UserError(f"{shard} {where} {odd}, unlike {index.name}; the shards do not fit it")
         merged |= content

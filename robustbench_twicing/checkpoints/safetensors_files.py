@@ -39,8 +39,8 @@ def read_metadata(path: Path) -> dict[str, str]:
     from safetensors import safe_open
 
     with safe_open(path, "pt") as file:
-        told = file.metadata() or {}
-    return {key: text for key, text in sorted(told.items()) if key != "format"}
+        metadata = file.metadata() or {}
+    return {key: text for key, text in sorted(metadata.items()) if key != "format"}
 
 
 def read_index(path: Path) -> dict[str, tuple[str, ...]]:
@@ -76,13 +76,13 @@ def _weight_map(path: Path) -> dict[str, str]:
         raise UserError(
             f"{path} is text that starts like JSON and is not ({error}); give a checkpoint"
         ) from error
-    found = content.get("weight_map") if isinstance(content, dict) else None
-    if not isinstance(found, dict) or not found:
+    weight_map = content.get("weight_map") if isinstance(content, dict) else None
+    if not isinstance(weight_map, dict) or not weight_map:
         keys = ", ".join(map(str, content)) if isinstance(content, dict) else "no keys"
         raise UserError(
             f"{path} is JSON without a weight_map (it has {keys:.200}); "
             f"give a checkpoint, or an index like {INDEX_NAMES[0]}"
         )
-    if not all(isinstance(name, str) for name in found.values()):
+    if not all(isinstance(name, str) for name in weight_map.values()):
         raise UserError(f"{path}: its weight_map does not map keys to file names")
-    return found
+    return weight_map

@@ -124,15 +124,15 @@ class Classifier(nn.Module):
                 f"ImageNet-1k's {NUM_CLASSES}"
             )
         normalize = self.normalize is not None
-        other = Classifier(
+        answering = Classifier(
             self.network,
             self.preprocessing,
             self.record,
             normalize=normalize,
             channels_last=self.channels_last,
         )
-        other.select, other.space = label_layer(space), space
-        return other
+        answering.select, answering.space = label_layer(space), space
+        return answering
 
     def forward(self, pixels: Tensor) -> Tensor:
         """Pixels (N, 3, H, W) in [0, 1] to logits (N, K)."""

@@ -35,10 +35,10 @@ def peak_mib(way: Callable[[], object], device: torch.device) -> float:
     from torch.profiler import ProfilerActivity, profile
 
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # else it reports each start on stderr
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as found:
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiled:
         way()
     alive = largest = 0
-    for event in found.profiler.kineto_results.events():
+    for event in profiled.profiler.kineto_results.events():
         if event.name() == "[memory]":
             alive += event.nbytes()
             largest = max(largest, alive)
@@ -116,7 +116,7 @@ def measure_efficiency(
         UserError: memory does not hold the models and a batch.
         ValueError: a model with other kernels, which leave multiply-adds out and hide others.
     """
-    if any(each.record.details.get("kernels", "plain") != "plain" for each in models.values()):
+    if any(model.record.details.get("kernels", "plain") != "plain" for model in models.values()):
         raise ValueError("efficiency is measured with kernels='plain'")
     inputs = {label: _noise(model, batch_size) for label, model in models.items()}
     try:
@@ -148,7 +148,7 @@ def _efficiency(
     x: Tensor,
     peak: float,
 ) -> Efficiency:
-    milliseconds = [1000 * each / len(x) for each in seconds]
+    milliseconds = [1000 * second / len(x) for second in seconds]
     low, high = np.percentile(milliseconds, [25, 75])
     return Efficiency(
         label,
@@ -156,7 +156,7 @@ def _efficiency(
         ms_p25=float(low),
         ms_p75=float(high),
         gmacs=count_gmacs(model.network, x[:1].to(model.device)),
-        params_million=sum(each.numel() for each in model.network.parameters()) / 1e6,
+        params_million=sum(parameter.numel() for parameter in model.network.parameters()) / 1e6,
         peak_mib=weights_mib(model) + x.numel() * x.element_size() / MIB + peak,
         batch_size=len(x),
         threads=torch.get_num_threads(),

@@ -42,7 +42,7 @@ class BestFirst(nn.Module):
         super().__init__()
         most = max(len(classes) for classes in labels)
         padded = [[*classes, *[-1] * (most - len(classes))] for classes in labels]
-        rest = sorted(set(range(num_classes)) - {each for classes in labels for each in classes})
+        rest = sorted(set(range(num_classes)) - {index for classes in labels for index in classes})
         members = torch.tensor(padded, dtype=torch.long)
         self.register_buffer("members", members.clamp(min=0))
         self.register_buffer("given", members >= 0)
@@ -50,10 +50,10 @@ class BestFirst(nn.Module):
 
     def forward(self, logits: Tensor) -> Tensor:
         """Logits (N, K) to (N, K), in another order for every image."""
-        own = logits[:, self.members].masked_fill(~self.given, -torch.inf)
-        own = own.sort(dim=2, descending=True).values
-        others = own[:, :, 1:][:, self.given[:, 1:]]
-        return torch.cat([own[:, :, 0], others, logits[:, self.rest]], 1)
+        by_label = logits[:, self.members].masked_fill(~self.given, -torch.inf)
+        by_label = by_label.sort(dim=2, descending=True).values
+        not_best = by_label[:, :, 1:][:, self.given[:, 1:]]
+        return torch.cat([by_label[:, :, 0], not_best, logits[:, self.rest]], 1)
 
 
 def label_layer(space: LabelSpace) -> nn.Module:

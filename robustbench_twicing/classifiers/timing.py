@@ -35,5 +35,4 @@ def alternate(
 
 def median_ratio(taken: Sequence[float], floor: Sequence[float]) -> float:
     """Median over rounds of (way / floor in the same round), which no slow round disturbs."""
-    pairs = zip(taken, floor, strict=True)
-    return statistics.median(one / other for one, other in pairs)
+    return statistics.median(way / least for way, least in zip(taken, floor, strict=True))

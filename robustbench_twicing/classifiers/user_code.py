@@ -94,10 +94,10 @@ def _sources_sha256(module: ModuleType, beside: Sequence[Path]) -> str:
     if not isinstance(source, str) or not Path(source).is_file():
         return ""
     first = file_sha256(Path(source))
-    others = sorted(
+    imported = sorted(
         (path.name, file_sha256(path)) for path in set(beside) - {Path(source)} if path.is_file()
     )
-    return sha256(json.dumps([first, *others]).encode()).hexdigest() if others else first
+    return sha256(json.dumps([first, *imported]).encode()).hexdigest() if imported else first
 
 
 def _import(name: str, place: str, file: Path | None) -> ModuleType:
@@ -128,11 +128,12 @@ def _is_imported(value: object, module: ModuleType) -> bool:
 def _function(name: str, module: ModuleType, attribute: str) -> Callable[..., Any]:
     function: object = getattr(module, attribute, None)
     if function is None:
-        own = [each for each, value in vars(module).items() if callable(value) and each[0] != "_"]
-        own.sort(key=lambda each: _is_imported(vars(module)[each], module))
+        offered = {key: value for key, value in vars(module).items() if callable(value)}
+        names = [key for key in offered if not key.startswith("_")]
+        names.sort(key=lambda key: _is_imported(offered[key], module))
         raise UserError(
             f"{name!r}: there is no {attribute} in {module.__file__ or module.__name__}; "
-            f"it has {', '.join(own[:8]) or 'no functions'}"
+            f"it has {', '.join(names[:8]) or 'no functions'}"
         )
     if not callable(function) or isinstance(function, nn.Module):
         kind = type(function).__name__
@@ -164,10 +165,12 @@ def _importable(folder: Path) -> Iterator[Callable[[], list[tuple[Path, str]]]]:
     path, modules = list(sys.path), set(sys.modules)
 
     def beside() -> list[tuple[Path, str]]:
-        new = [(getattr(sys.modules[each], "__file__", None), each) for each in sys.modules]
+        sources = [
+            (getattr(module, "__file__", None), name) for name, module in list(sys.modules.items())
+        ]
         return [
             (Path(source), name)
-            for source, name in new
+            for source, name in sources
             if name not in modules
             and isinstance(source, str)
             and _found_through(folder, Path(source), path)

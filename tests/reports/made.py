@@ -14,7 +14,9 @@ from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.conditions.budgets import parse_budget
 from robustbench_twicing.conditions.condition import CLEAN, Condition, clean
 from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.models.family import ModelAbout
 from robustbench_twicing.records.cost import Cost
+from robustbench_twicing.records.first_version import about_of_model
 from robustbench_twicing.records.manifest import DatasetRecord, Evaluation, Manifest
 from robustbench_twicing.records.parts import PartRecords
 from robustbench_twicing.records.run_folder import RunFolder
@@ -47,7 +49,8 @@ def model(label: str, **changed: Any) -> ModelRecord:
         weights="plain",
         weights_sha256=digest[::-1],
     )
-    return replace(record, **changed)
+    record = replace(record, **changed)
+    return replace(record, about=ModelAbout(**about_of_model(vars(record))))
 
 
 def dataset(n_images: int, **changed: Any) -> DatasetRecord:

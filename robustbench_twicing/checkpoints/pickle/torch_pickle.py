@@ -46,17 +46,17 @@ def surveyed(path: Path, file: IO[bytes]) -> Survey:
         UserError: damaged, a foreign name, or a protocol that torch.load's safe reader cannot read.
     """
     try:
-        found = survey(file)
+        pickled = survey(file)
     except ForeignGlobalError as foreign:
         raise _foreign(path, foreign) from foreign
     except DamagedPickleError as error:
         raise UserError(f"{path} is truncated or damaged: {error}; {COPY_AGAIN}") from error
-    if found.protocol != 2:
+    if pickled.protocol != 2:
         raise UserError(
-            f"{path} was saved with pickle protocol {found.protocol}, which the safe reader does "
+            f"{path} was saved with pickle protocol {pickled.protocol}, which the safe reader does "
             "not know; save it with torch.save's own protocol 2"
         )
-    return found
+    return pickled
 
 
 def _foreign(path: Path, name: ForeignGlobalError) -> UserError:
@@ -66,12 +66,12 @@ def _foreign(path: Path, name: ForeignGlobalError) -> UserError:
     )
 
 
-def check_share(path: Path, found: Survey) -> None:
+def check_share(path: Path, pickled: Survey) -> None:
     """Raise UserError where overlapping tensors declare absurdly more than the file holds."""
-    stored = sum(storage.itemsize * storage.numel for storage in found.storages.values())
-    if found.tensor_bytes > LARGEST_SHARE * stored:
+    stored = sum(storage.itemsize * storage.numel for storage in pickled.storages.values())
+    if pickled.tensor_bytes > LARGEST_SHARE * stored:
         raise UserError(
-            f"{path} declares {found.tensor_bytes} bytes of tensors over {stored} bytes of "
+            f"{path} declares {pickled.tensor_bytes} bytes of tensors over {stored} bytes of "
             "storage; no network is like that"
         )
 
@@ -95,8 +95,8 @@ def load_surveyed(path: Path, *, in_place: bool) -> Any:
             return torch.load(source, map_location="cpu", weights_only=True, mmap=in_place)
     except _FAULTS_OF_A_FILE as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        said = [line for line in lines if not line.startswith("Check the documentation")]
-        last = said[-1] if said else type(error).__name__
+        reasons = [line for line in lines if not line.startswith("Check the documentation")]
+        last = reasons[-1] if reasons else type(error).__name__
         raise UserError(f"{path} is damaged: {last}; {COPY_AGAIN}") from error
 
 
@@ -139,16 +139,16 @@ def read_torch_legacy(path: Path) -> Any:
             if surveyed(path, file).result != expected:
                 raise UserError(f"{path} is damaged: its first numbers are not torch.save's")
         surveyed(path, file)
-        found = surveyed(path, file)
+        pickled = surveyed(path, file)
         keys = surveyed(path, file).result
         if not (
             isinstance(keys, list)
             and all(isinstance(key, str) for key in keys)
-            and sorted(keys) == sorted(found.storages)
+            and sorted(keys) == sorted(pickled.storages)
         ):
             raise UserError(f"{path} is damaged: it does not list the storages that it uses")
-        _check_payload(path, file, [found.storages[key] for key in keys])
-    check_share(path, found)
+        _check_payload(path, file, [pickled.storages[key] for key in keys])
+    check_share(path, pickled)
     return load_surveyed(path, in_place=False)
 
 

@@ -35,8 +35,8 @@ def read_torch_zip(path: Path) -> Any:
     with _archive(path) as archive, path.open("rb") as file:
         records = _records(path, archive)
         root = _root(path, records)
-        found = surveyed(path, BytesIO(b"".join(_chunks(file, records[f"{root}/data.pkl"]))))
-        for storage in found.storages.values():
+        pickled = surveyed(path, BytesIO(b"".join(_chunks(file, records[f"{root}/data.pkl"]))))
+        for storage in pickled.storages.values():
             record = records.get(f"{root}/data/{storage.key}")
             declared = storage.itemsize * storage.numel
             if record is None or record.file_size != declared:
@@ -45,7 +45,7 @@ def read_torch_zip(path: Path) -> Any:
                     f"{path} is damaged: storage {storage.key!r} is declared with "
                     f"{declared} bytes and the archive holds {held}; {COPY_AGAIN}"
                 )
-        check_share(path, found)
+        check_share(path, pickled)
         _check_sums(path, file, list(records.values()))
     return load_surveyed(path, in_place=True)
 

@@ -112,7 +112,10 @@ def test_h03_the_other_way_is_a_crop_of_384(cases: Path) -> None:
 @pytest.mark.parametrize("name", [*SAME, "timm:" + TINY, "deit_tiny_attnscale_patch16_224"])
 def test_h04_featscale_keys_in_another_model_are_refused(name: str, cases: Path) -> None:
     path = str(cases / "h04_featscale_double_add" / "featscale_deit_tiny.pth")
-    with pytest.raises(UserError, match="is a FeatScale DeiT .lamb1 and lamb2 in every block.*it fits deit_tiny_featscale"):
+    with pytest.raises(
+        UserError,
+        match=r"is a FeatScale DeiT .lamb1 and lamb2 in every block.*it fits deit_tiny_featscale",
+    ):
         load_model(name, path)
 
 

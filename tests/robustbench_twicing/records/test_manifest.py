@@ -8,6 +8,9 @@ import pytest
 
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import ThreatModel
+from robustbench_twicing.models.family import ModelAbout
+from robustbench_twicing.models.table import MODELS
+from robustbench_twicing.records.first_version import about_of_model
 from robustbench_twicing.records.identity import (
     OPTIONS,
     Difference,
@@ -71,6 +74,7 @@ SAME: list[dict[str, Any]] = [
     {"record__checkpoint": "/elsewhere/a.pth"},
     {"record__notes": ("read differently",)},
     {"record__flags": ("a-new-flag",)},
+    {"record__about": ModelAbout("DeiT", twicing=True)},
     {"record__details": {"kernels": "onednn", "memory_format": "channels_last", "parameters": 5}},
     {"dataset__notes": ("scanned",)},
     {"dataset__flags": ("x",)},
@@ -160,3 +164,19 @@ def test_a_subset_of_before_has_its_seed_in_a_note() -> None:
     assert evaluation.dataset.limit_seed == -7
     now = manifest(dataset__limit_seed=3).to_json()
     assert Manifest.from_json(now, "run.json").evaluations[0].dataset.limit_seed == 3
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_folders_of_before_say_of_a_model_what_its_family_says_today(name: str) -> None:
+    spec = MODELS[name]
+    record = {"family": spec.family, "details": {"sizes": dict(spec.sizes)}}
+    assert about_of_model(record) == vars(spec.about)
+
+
+def test_a_folder_of_before_is_completed_and_one_of_today_left_as_it_is() -> None:
+    written = manifest(record__family="twicing", record__about=ModelAbout("Mine")).to_json()
+    assert Manifest.from_json(written, "run.json").evaluations[0].record.about.backbone == "Mine"
+    del written["evaluations"][0]["record"]["about"]
+    record = Manifest.from_json(written, "run.json").evaluations[0].record
+    assert record.about == ModelAbout("DeiT", twicing=True)
+    assert about_of_model({"family": "user", "details": {}}) == vars(ModelAbout())
