@@ -87,7 +87,7 @@ def test_everything_that_is_known_without_running_is_printed(checkpoint: Path) -
         "width 192, depth 12",
         "grid 14 x 14 patches, input 224 pixels",
         "classes 1000",
-        "distilled no",
+        "layout a DeiT-like ViT",
         "deit_tiny_patch16_224",
         "deit_tiny_neutreno_patch16_224",
         "deit_tiny_twicing_patch16_224",
