@@ -5,6 +5,26 @@ import re
 _MEANINGS = {
     r"random-weights": "the network was never trained; its numbers say nothing about a model.",
     r"arch-override": "the checkpoint's own architecture name is another one; loaded all the same.",
+    r"corrupted-as-clean": "the folder is named like ImageNet-C's or CIFAR-C's: images that are "
+    "corrupted already, counted as clean ones.",
+    r"five-severities": "the array holds the same images five times over, as CIFAR-C's do: they "
+    "are corrupted, and not clean images.",
+    r"training-images": "the images seem to be training images, on which accuracy says nothing.",
+    r"labels-from-1": "the labels are 1, 2, 3, ... and never 0, as if counted from 1: then every "
+    "answer is compared with the next class.",
+    r"wnids-unsorted": "the class list numbers wnids in another order than their own: right only "
+    "for a network that was trained in this order.",
+    r"tiny-images-(\d+)px": "no image is larger than {0} pixels, and they were enlarged to the "
+    "network's input: not to be compared with accuracies on photographs.",
+    r"cropped-before-(\d+)px": "every image is {0} pixels square, as if resized and cropped "
+    "before; the second crop took another border off.",
+    r"copies-(\d+)": "files that are copies of another one, byte for byte: {0} images count twice.",
+    r"names-twice-(\d+)": "{0} names have more than one ending, and each counts as an image.",
+    r"exif-orientation-(\d+)-of-(\d+)": "{0} of {1} images that were looked at have an EXIF "
+    "orientation, which is not applied: the network sees them turned.",
+    r"dangling-links-(\d+)": "{0} links in the data folder lead to nothing: images, or whole "
+    "classes, are missing.",
+    r"hidden-(\d+)": "{0} entries of the data folder whose names begin with a dot were left out.",
     r"limit-(\d+)-of-(\d+)": "a seeded subset of {0} of the {1} images, not the whole data set.",
     r"not-deterministic": "two equal forward passes gave different logits: the network draws "
     "random numbers, so this is one draw of its accuracy, under attacks on changing gradients.",

@@ -101,6 +101,7 @@ def open_arrays(
             f"array images are {width} x {height} pixels: taken as they are by a model of that "
             "input size, otherwise resized and cropped like photographs",
         ),
+        path=path,
     )
 
 

@@ -2,10 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, Self
+from pathlib import Path
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,13 @@ class Skipped:
 
     id: str
     reason: str
+
+
+class Remark(NamedTuple):
+    """A flag that stays on every number, and what it means for this data set."""
+
+    flag: str
+    sentence: str
 
 
 class Images(Protocol):
@@ -66,7 +74,9 @@ class Dataset:
             simply logit ``i``.
         clean_id: id of the condition that leaves the images as they are: ``clean``, or the data
             set's name where its images are a test of their own (``imagenet-a``).
-        limit_seed: of the choice of these images; None where they are all of a larger set.
+        limit_seed: of the choice of these images; None where nothing was chosen.
+        path: the folder or file that holds the images; None where nothing may be read off it.
+        hidden: files and folders that were left out because their names begin with a dot.
     """
 
     name: str
@@ -82,6 +92,8 @@ class Dataset:
     space: LabelSpace | None = None
     clean_id: str = "clean"
     limit_seed: int | None = None
+    path: Path | None = None
+    hidden: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not len(self.ids) == len(set(self.ids)) == len(self.labels):
@@ -109,6 +121,11 @@ class Dataset:
             line = json.dumps([image, label, self.images.signature(index)], ensure_ascii=True)
             digest.update(line.encode() + b"\n")
         return digest.hexdigest()
+
+    def remarked(self, remarks: Iterable[Remark]) -> Self:
+        """The same images, with these flags and sentences beside its own."""
+        flags, notes = zip(*remarks, strict=True) if (remarks := tuple(remarks)) else ((), ())
+        return replace(self, flags=(*self.flags, *flags), notes=(*self.notes, *notes))
 
     def select(self, indices: Sequence[int], *, flag: str = "", note: str = "") -> Self:
         """The images at these positions, in this order, under the same name."""

@@ -23,6 +23,8 @@ LONGEST_STRIP = 200
 """Long side over short side; beyond it resizing the short side would exhaust the memory."""
 
 _ORIENTATION = 0x0112
+_WITH_EXIF = ("JPEG", "MPO", "WEBP")
+"""Formats whose EXIF is read with the header; a PNG may have it behind its pixels."""
 _OTHER_CONTENT = (
     (b"version https://git-lfs", "is a Git LFS pointer, not the image itself"),
     (b"/annex/objects/", "is a git-annex pointer, not the image itself"),
@@ -104,10 +106,19 @@ def read_header(path: Path) -> Header:
         raise UserError(f"{path} cannot be read: {error.strerror}") from error
     with stream, warnings.catch_warnings():
         image = _identify(path, stream)
-        warnings.simplefilter("ignore")  # damaged EXIF is no concern: it is not applied
-        exif = image.getexif() if image.format == "JPEG" else {}
+        warnings.simplefilter("ignore")
         width, height = image.size
-        return Header(width, height, image.mode, image.format or "", exif.get(_ORIENTATION, 1))
+        return Header(width, height, image.mode, image.format or "", _orientation(image))
+
+
+def _orientation(image: Image.Image) -> int:
+    """The EXIF orientation that decoding leaves alone; Pillow applies a TIFF's by itself."""
+    if image.format not in _WITH_EXIF and "exif" not in image.info:
+        return 1
+    try:
+        return int(image.getexif().get(_ORIENTATION, 1))
+    except Exception:  # damaged EXIF, which raises anything, is no concern: it is not applied
+        return 1
 
 
 def _read(path: Path) -> bytes:

@@ -12,7 +12,7 @@ from .arrays import open_arrays
 from .dataset import Dataset
 from .fashion_mnist import CUT, is_fashion_mnist, open_fashion_mnist
 from .folders.class_folders import label_by_folder
-from .folders.class_list import OwnClasses, read_classes
+from .folders.class_list import OwnClasses, order_of_wnids, read_classes
 from .folders.image_files import files_dataset
 from .folders.label_file import read_label_file
 from .folders.labels_to_images import label_by_file
@@ -92,6 +92,7 @@ def open_dataset(
     else:
         class_list = read_classes(_absolute(classes)) if classes is not None else None
         dataset = _open(path, _absolute(labels) if labels is not None else None, class_list)
+        dataset = dataset.remarked(order_of_wnids(class_list) if class_list is not None else ())
     if limit is None:
         return dataset
 

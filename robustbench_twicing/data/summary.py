@@ -1,16 +1,24 @@
 """What a data set holds, in numbers: classes, sizes, files left out."""
 
-from collections import Counter
-from collections.abc import Callable
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..errors import UserError
 from .arrays import ArrayImages
 from .dataset import Dataset
 from .decoding import BadImageError, read_header, read_rgb
 from .folders.image_files import FileImages
 from .folders.scanning import ImageFile
+
+SURVEYED = 2000
+"""Headers that a run reads before it starts; the images are chosen by a seed of their own."""
+SEED = 0
+_TAIL = 4096
+"""Bytes by which files of one size are told apart before they are read."""
 
 
 @dataclass
@@ -18,47 +26,66 @@ class Survey:
     """Counts over the images of a data set.
 
     Attributes:
-        decoded: whether every image was decoded, or only its header read.
+        decoded: whether the images were decoded, or only their headers read.
+        images: how many were looked at; sizes, kinds, rotated and bad are of these.
         sizes: (width, height) in pixels.
         kinds: format and mode as Pillow calls them, like ``JPEG RGB``.
         rotated: ids of images with an EXIF orientation, which is not applied.
         bad: what cannot be decoded, as far as this survey looked.
+        copies: ids of files that are equal byte for byte, group by group, among all files.
     """
 
     decoded: bool
+    images: int = 0
     sizes: Counter[tuple[int, int]] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     rotated: list[str] = field(default_factory=list)
     bad: list[BadImageError] = field(default_factory=list)
+    copies: list[list[str]] = field(default_factory=list)
 
 
 def survey(
-    dataset: Dataset, *, full: bool = False, advance: Callable[[], None] = lambda: None
+    dataset: Dataset,
+    *,
+    full: bool = False,
+    most: int | None = None,
+    advance: Callable[[], None] = lambda: None,
 ) -> Survey:
-    """Look at every image.
+    """Look at the images.
 
     Args:
         dataset: files or arrays.
         full: decode every file, which alone finds truncated ones; otherwise read headers.
+        most: look at so many files, chosen by a seed; at all without it.
         advance: called after every file.
 
     Raises:
         UserError: the system cannot read a file.
     """
-    result = Survey(decoded=full)
+    result = Survey(decoded=full, images=len(dataset))
     images = dataset.images
     if isinstance(images, FileImages):
-        for file in images.files:
+        chosen = _sample(images.files, most)
+        result.images = len(chosen)
+        for file in chosen:
             try:
                 _look(file, result, full)
             except BadImageError as error:
                 result.bad.append(error)
             advance()
+        result.copies = _copies(images.files)
     elif isinstance(images, ArrayImages):
         height, width, channels = images.form
         result.sizes[(width, height)] = len(dataset)
         result.kinds["array grey" if channels == 1 else "array RGB"] = len(dataset)
     return result
+
+
+def _sample(files: tuple[ImageFile, ...], most: int | None) -> tuple[ImageFile, ...]:
+    if most is None or most >= len(files):
+        return files
+    places = np.random.default_rng(SEED).choice(len(files), most, replace=False)
+    return tuple(files[place] for place in sorted(places.tolist()))
 
 
 def _look(file: ImageFile, result: Survey, full: bool) -> None:
@@ -69,6 +96,40 @@ def _look(file: ImageFile, result: Survey, full: bool) -> None:
     result.kinds[f"{header.format} {header.mode}"] += 1
     if header.orientation != 1:
         result.rotated.append(file.id)
+
+
+def _copies(files: Iterable[ImageFile]) -> list[list[str]]:
+    """Only files of one size are opened, and only those that end alike are read."""
+    groups = _alike(files, lambda file: file.size)
+    groups = [part for group in groups for part in _alike(group, _tail)]
+    groups = [part for group in groups for part in _alike(group, _content)]
+    return [[file.id for file in group] for group in groups]
+
+
+def _alike(files: Iterable[ImageFile], key: Callable[[ImageFile], object]) -> list[list[ImageFile]]:
+    """Groups of more than one with an equal key; empty files, which are bad anyway, left out."""
+    groups: dict[object, list[ImageFile]] = defaultdict(list)
+    for file in files:
+        if file.size:
+            groups[key(file)].append(file)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _tail(file: ImageFile) -> bytes:
+    try:
+        with file.path.open("rb") as stream:
+            stream.seek(max(0, file.size - _TAIL))
+            return stream.read(_TAIL)
+    except OSError as error:
+        raise UserError(f"{file.path} cannot be read: {error.strerror}") from error
+
+
+def _content(file: ImageFile) -> bytes:
+    try:
+        with file.path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").digest()
+    except OSError as error:
+        raise UserError(f"{file.path} cannot be read: {error.strerror}") from error
 
 
 SAMPLE = 25

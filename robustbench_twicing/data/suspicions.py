@@ -1,139 +1,220 @@
-"""Signs that a data set is not what its user thinks; each is a sentence, none stops a run."""
+"""Signs that a data set is not what its user thinks: `data` prints them, `eval` records them."""
 
-import hashlib
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
+import numpy as np
+
 from ..files.printable import count, name_some
-from .dataset import Dataset
+from .arrays import ArrayImages
+from .dataset import Dataset, Remark
 from .fashion_mnist import is_fashion_mnist
 from .folders.image_files import FileImages
-from .folders.scanning import ImageFile
-from .imagenet_c import GROUPS
+from .folders.scanning import DANGLING
+from .imagenet import WNID
+from .imagenet_c import GROUPS, SEVERITIES
+from .known_sets.table import plain_name
+from .preprocessing import Preprocessing
 from .summary import Survey
 
 TINY = 64
 """Longest side, in pixels, of Tiny ImageNet and its like."""
+PHOTOGRAPH = 256
+"""Pixels a side; square images below it were cropped before."""
 FEWEST_COUNTED = 3
-_TRAIN_NAME = re.compile(r"n\d{8}_\d+\.\w+")
+_TRAIN_FILE = re.compile(r"n\d{8}_\d+\.\w+")
+_TRAIN_FOLDER = re.compile(r"(ilsvrc2012-)?(img-)?train(ing)?(-?(set|data|images|blurred|\d+))?")
+_CORRUPTED_FOLDER = re.compile(r"(tiny-)?(imagenet|cifar-?100?)-?(c|c-bar|3dcc)")
 _SEVERITY = re.compile("[1-5]")
-_TAIL = 4096
+_PAIRS, _ALIKE = 16, 0.5
+"""Images of an array that are compared with those of its next fifth, and how alike they are."""
 
 
-def suspicions(dataset: Dataset, survey: Survey, root: Path | None = None) -> tuple[str, ...]:
-    """Everything that looks wrong.
+def suspicions(
+    dataset: Dataset, survey: Survey, preprocessing: Preprocessing | None = None
+) -> tuple[Remark, ...]:
+    """Everything that looks wrong; none of it stops a run.
 
     Args:
         dataset: the images and labels.
         survey: what they are like.
-        root: the folder they come from, whose own path may tell something.
+        preprocessing: of the network that will see them, without which tiny and cropped images
+            are named whatever their size.
     """
-    folder = root if root is not None else Path()
-    files = dataset.images.files if isinstance(dataset.images, FileImages) else ()
-    sentences = [
+    return (
+        *_corruption(dataset),
+        *_severities_in_one_array(dataset),
+        *_training(dataset),
         *_counted_from_one(dataset),
-        *_sizes(dataset, survey),
-        *_corruption(files, folder),
-        *_training(files, folder),
-        *_twins(files),
-        *_copies(files),
+        *_sizes(dataset, survey, preprocessing),
+        *_copies(survey),
+        *_twins(dataset),
+        *_rotated(survey),
+        *_left_out(dataset),
+    )
+
+
+def _folders(dataset: Dataset) -> set[str]:
+    """Folders between the root and the images, without those that are classes of one's own."""
+    last = -2 if dataset.labelling.startswith("folders named in") else -1
+    return {part for name in dataset.ids for part in name.split("/")[:last]}
+
+
+def _corruption(dataset: Dataset) -> Iterator[Remark]:
+    path = dataset.path or Path()
+    above = {name for name, below in pairwise(path.parts) if _SEVERITY.fullmatch(below)}
+    corrupted = set(GROUPS["all"]) & (_folders(dataset) | above | {path.name, path.stem})
+    corrupted |= {part for part in path.parts if _CORRUPTED_FOLDER.fullmatch(plain_name(part))}
+    if corrupted:
+        yield Remark(
+            "corrupted-as-clean",
+            f"folders or files are named like ImageNet-C ({name_some(sorted(corrupted))}): as "
+            "plain data these images would be reported as clean ones; use --imagenet-c",
+        )
+
+
+def _severities_in_one_array(dataset: Dataset) -> Iterator[Remark]:
+    """Whether an array holds the same images five times, as those of CIFAR-C do."""
+    fifth, rest = divmod(len(dataset), len(SEVERITIES))
+    if not isinstance(dataset.images, ArrayImages) or rest or fifth < _PAIRS:
+        return
+    if not _repeats(dataset.labels, fifth):
+        return
+    if any(
+        fifth % shorter == 0 and _repeats(dataset.labels, shorter) for shorter in range(1, fifth)
+    ):
+        return  # class by class in turn, which tells nothing
+    places = np.linspace(0, fifth - 1, _PAIRS).astype(int).tolist()
+    pictures = [
+        np.stack([np.asarray(dataset.images.picture(place + shift), float) for place in places])
+        for shift in (0, fifth)
     ]
-    if survey.rotated:
-        sentences.append(
-            f"{count(len(survey.rotated), 'image')} with an EXIF orientation, which is not applied "
-            f"(as in torchvision): {name_some(survey.rotated)}"
-        )
-    return tuple(sentences)
-
-
-def _counted_from_one(dataset: Dataset) -> Iterator[str]:
-    seen = set(dataset.labels)
-    counted = seen == set(range(1, len(seen) + 1)) and len(seen) >= FEWEST_COUNTED
-    if counted and "wnid" not in dataset.labelling:
-        yield (
-            f"labels are 1 to {len(seen)} without a gap and never 0: were they counted from 1? "
-            "Class indices start at 0"
+    first, second = (array - array.mean(axis=0) for array in pictures)
+    size = np.sqrt((first**2).sum() * (second**2).sum())
+    if size and (first * second).sum() / size > _ALIKE:
+        yield Remark(
+            "five-severities",
+            f"the array holds the same {fifth} images five times over, as CIFAR-C's arrays hold "
+            "their severities: they are corrupted, and their mean is no clean accuracy",
         )
 
 
-def _sizes(dataset: Dataset, survey: Survey) -> Iterator[str]:
+def _repeats(labels: tuple[int, ...], period: int) -> bool:
+    return labels[period:] == labels[:-period]
+
+
+def _training(dataset: Dataset) -> Iterator[Remark]:
+    path = dataset.path or Path()
+    folders = _folders(dataset) | {path.name}
+    if WNID.fullmatch(path.name):
+        folders.add(path.parent.name)
+    named = sum(bool(_TRAIN_FILE.fullmatch(PurePosixPath(name).name)) for name in dataset.ids)
+    called = sorted(name for name in folders if _TRAIN_FOLDER.fullmatch(plain_name(name)))
+    if called or named > len(dataset) / 2:
+        sign = f"a folder is called {called[0]}" if called else "files are named like n..._N"
+        yield Remark(
+            "training-images",
+            f"{sign}: are these training images? Accuracy on them says nothing",
+        )
+
+
+def _counted_from_one(dataset: Dataset) -> Iterator[Remark]:
+    images = Counter(dataset.labels)
+    counted = set(images) == set(range(1, len(images) + 1)) and len(images) >= FEWEST_COUNTED
+    by_chance = dataset.limit_seed is not None and max(images.values(), default=0) == 1
+    if counted and not by_chance and "wnid" not in dataset.labelling:
+        yield Remark(
+            "labels-from-1",
+            f"labels are 1 to {len(images)} without a gap and never 0: were they counted from 1? "
+            "Class indices start at 0",
+        )
+
+
+def _sizes(
+    dataset: Dataset, survey: Survey, preprocessing: Preprocessing | None
+) -> Iterator[Remark]:
     if not survey.sizes or is_fashion_mnist(dataset.name):
         return
     longest = max(max(size) for size in survey.sizes)
+    width, height = next(iter(survey.sizes))
+    square = len(survey.sizes) == 1 and survey.sizes.total() > 1 and width == height
     if longest <= TINY:
-        yield (
-            f"no image is larger than {longest} pixels: is this Tiny ImageNet or a downsampled "
-            "copy? Enlarged to a network's input, accuracies are not comparable"
-        )
-    elif len(survey.sizes) == 1 and survey.sizes.total() > 1:
-        width, height = next(iter(survey.sizes))
-        if width == height and width < 256:
-            yield (
-                f"every image is {width} x {height}, as if resized and cropped before; resizing "
-                "and cropping again cuts off a border"
+        if preprocessing is None or longest < preprocessing.crop:
+            yield Remark(
+                f"tiny-images-{longest}px",
+                f"no image is larger than {longest} pixels: is this Tiny ImageNet or a downsampled "
+                "copy? Enlarged to a network's input, accuracies are not comparable",
             )
-
-
-def _corruption(files: tuple[ImageFile, ...], root: Path) -> Iterator[str]:
-    parts = {part for image in files for part in image.id.split("/")[:-1]}
-    above = {name for name, below in pairwise(root.parts) if _SEVERITY.fullmatch(below)}
-    names = sorted(set(GROUPS["all"]) & (parts | above | {root.name}))
-    if names:
-        yield (
-            f"folders are named like ImageNet-C ({name_some(names)}): as plain data it would be "
-            "reported as clean accuracy; use the suite corruptions"
+    elif square and width < PHOTOGRAPH and _cuts(dataset, width, preprocessing):
+        yield Remark(
+            f"cropped-before-{width}px",
+            f"every image is {width} x {height}, as if resized and cropped before; resizing "
+            "and cropping again cuts off a border",
         )
 
 
-def _training(files: tuple[ImageFile, ...], root: Path) -> Iterator[str]:
-    folders = {part for image in files for part in image.id.split("/")[:-1]} | {root.name}
-    named = sum(bool(_TRAIN_NAME.fullmatch(PurePosixPath(image.id).name)) for image in files)
-    if "train" in folders or (files and named > len(files) / 2):
-        sign = "a folder is called train" if "train" in folders else "files are named like n..._N"
-        yield f"{sign}: are these training images? Accuracy on them says nothing"
+def _cuts(dataset: Dataset, side: int, preprocessing: Preprocessing | None) -> bool:
+    """Whether preprocessing takes a border off square images; as far as known."""
+    if preprocessing is None:
+        return True
+    if isinstance(dataset.images, ArrayImages) and side == preprocessing.crop:
+        return False  # taken as they are
+    return (preprocessing.resize or side) > preprocessing.crop
 
 
-def _twins(files: tuple[ImageFile, ...]) -> Iterator[str]:
-    stems = Counter(str(PurePosixPath(image.id).with_suffix("")) for image in files)
+def _copies(survey: Survey) -> Iterator[Remark]:
+    if survey.copies:
+        pairs = [" = ".join(group[:2]) for group in survey.copies]
+        extra = sum(len(group) - 1 for group in survey.copies)
+        yield Remark(
+            f"copies-{extra}",
+            f"{count(extra, 'file is a copy', 'files are copies')} of another, byte for byte: "
+            f"{name_some(pairs)}",
+        )
+
+
+def _twins(dataset: Dataset) -> Iterator[Remark]:
+    if not isinstance(dataset.images, FileImages):
+        return
+    stems = Counter(str(PurePosixPath(name).with_suffix("")) for name in dataset.ids)
     twins = sorted(stem for stem, number in stems.items() if number > 1)
     if twins:
-        yield (
+        yield Remark(
+            f"names-twice-{len(twins)}",
             f"{count(len(twins), 'name')} with more than one ending, counted as many times: "
-            f"{name_some(twins)}"
+            f"{name_some(twins)}",
         )
 
 
-def _copies(files: tuple[ImageFile, ...]) -> Iterator[str]:
-    groups = _alike(list(files), lambda image: image.size)
-    groups = [part for group in groups for part in _alike(group, _tail)]
-    groups = [part for group in groups for part in _alike(group, _content)]
-    if groups:
-        pairs = [" = ".join(image.id for image in group[:2]) for group in groups]
-        extra = sum(len(group) - 1 for group in groups)
-        yield (
-            f"{count(extra, 'file is a copy', 'files are copies')} of another, byte for byte: "
-            f"{name_some(pairs)}"
+def _rotated(survey: Survey) -> Iterator[Remark]:
+    rotated = len(survey.rotated)
+    if rotated:
+        yield Remark(
+            f"exif-orientation-{rotated}-of-{survey.images}",
+            f"{count(rotated, 'image')} with an EXIF orientation, which is not applied (as in "
+            f"torchvision), of {survey.images} looked at: {name_some(survey.rotated)}",
         )
 
 
-def _alike(files: list[ImageFile], key: Callable[[ImageFile], object]) -> list[list[ImageFile]]:
-    """Groups of more than one with an equal key; empty files, which are bad anyway, left out."""
-    groups: dict[object, list[ImageFile]] = defaultdict(list)
-    for image in files:
-        if image.size:
-            groups[key(image)].append(image)
-    return [group for group in groups.values() if len(group) > 1]
-
-
-def _tail(image: ImageFile) -> bytes:
-    with image.path.open("rb") as file:
-        file.seek(max(0, image.size - _TAIL))
-        return file.read()
-
-
-def _content(image: ImageFile) -> bytes:
-    with image.path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
+def _left_out(dataset: Dataset) -> Iterator[Remark]:
+    dangling = [item.id for item in dataset.skipped if item.reason == DANGLING]
+    if dangling:
+        yield Remark(
+            f"dangling-links-{len(dangling)}",
+            f"{count(len(dangling), 'link leads', 'links lead')} to nothing, be it an image or a "
+            f"whole class: {name_some(dangling)}",
+        )
+    if dataset.skipped:
+        reasons = Counter(item.reason for item in dataset.skipped).most_common()
+        why = name_some([f"{reason} ({number})" for reason, number in reasons], 6)
+        left_out = count(len(dataset.skipped), "file was", "files were")
+        yield Remark("files-left-out", f"{left_out} left out: {why}")
+    if dataset.hidden:
+        yield Remark(
+            f"hidden-{len(dataset.hidden)}",
+            f"{count(len(dataset.hidden), 'hidden entry was', 'hidden entries were')} left out: "
+            f"{name_some(dataset.hidden)}",
+        )

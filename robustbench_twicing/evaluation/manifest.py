@@ -1,9 +1,12 @@
 """Models, data and conditions as the manifest of a run has them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ..classifiers.classifier import Classifier
-from ..data.summary import typical_side
+from ..data.dataset import Remark
+from ..data.summary import SURVEYED, survey, typical_side
+from ..data.suspicions import suspicions
 from ..records.manifest import DatasetRecord, Evaluation, Manifest
 from .class_subsets import count_images
 from .options import Options
@@ -20,15 +23,21 @@ def make_manifest(
     device: str,
 ) -> Manifest:
     """What the run is, before anything is computed."""
-    datasets = [dataset_record(task) for task in tasks]
+    datasets = [
+        (dataset_record(task), task.data, survey(task.data, most=SURVEYED)) for task in tasks
+    ]
     counts = [
         {condition.key: count_images(task.data, condition) for condition in task.conditions}
         for task in tasks
     ]
     evaluations = tuple(
-        Evaluation(label, model.record, model.preprocessing, dataset, images)
+        Evaluation(
+            *(label, model.record, model.preprocessing),
+            _with_remarks(record, suspicions(data, surveyed, model.preprocessing)),
+            images,
+        )
         for label, model in models.items()
-        for dataset, images in zip(datasets, counts, strict=True)
+        for (record, data, surveyed), images in zip(datasets, counts, strict=True)
     )
     by_key = {condition.key: condition for task in tasks for condition in task.conditions}
     return Manifest(
@@ -41,6 +50,13 @@ def make_manifest(
         device=device,
         attack_precision=options.attack_precision,
     )
+
+
+def _with_remarks(record: DatasetRecord, remarks: Sequence[Remark]) -> DatasetRecord:
+    """With what looks wrong with the images, for the network that will see them."""
+    flags = tuple(remark.flag for remark in remarks)
+    sentences = tuple(remark.sentence for remark in remarks)
+    return replace(record, flags=(*record.flags, *flags), notes=(*record.notes, *sentences))
 
 
 def dataset_record(task: Task) -> DatasetRecord:

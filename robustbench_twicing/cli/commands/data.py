@@ -38,7 +38,7 @@ def data(
     full: Annotated[bool, typer.Option("--full", help="Decode every image.")] = False,
 ) -> None:
     """Show how a data set is understood: labels, sizes, what is left out, what looks wrong."""
-    from ...data.opening import open_dataset, split_name
+    from ...data.opening import open_dataset
     from ...data.suspicions import suspicions
     from ...errors import UserError
     from ..terminal import Console
@@ -47,14 +47,13 @@ def data(
     survey = _survey(dataset, full)
     if len(survey.bad) == len(dataset):
         raise UserError(f"{source}: none of {len(dataset)} images can be read; {survey.bad[0]}")
-    folder = Path(split_name(source).spec).expanduser()
-    root = folder.absolute() if folder.exists() else None
     console = Console()
     _facts(console, dataset, survey)
     _sentences(console, "Notes", dataset.notes)
     _sentences(console, "Left out", [f"{item.id}: {item.reason}" for item in dataset.skipped])
     _sentences(console, "Cannot be decoded", [f"{error.path} {error.what}" for error in survey.bad])
-    _sentences(console, "Suspicions", suspicions(dataset, survey, root))
+    remarks = suspicions(dataset, survey)
+    _sentences(console, "Suspicions", [f"{remark.flag}: {remark.sentence}" for remark in remarks])
 
 
 def _survey(dataset: Dataset, full: bool) -> Survey:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from ...errors import UserError
 from ...files.printable import name_some
 from ...files.text import read_text
+from ..dataset import Remark
 from ..imagenet import WNID
 
 RIGHT_FORM = "right is a text file with one folder name a line, or JSON like {'cat': 0, 'dog': 1}"
@@ -54,6 +55,18 @@ def read_classes(path: Path) -> OwnClasses:
         raise UserError(f"{path} holds no class names; {RIGHT_FORM}")
     gapless = set(indices.values()) == set(range(len(set(indices.values()))))
     return OwnClasses(indices, path.name, max(indices.values()) + 1 if gapless else None)
+
+
+def order_of_wnids(classes: OwnClasses) -> Iterator[Remark]:
+    """A remark where wnids are numbered in another order than their own, the usual one."""
+    wnids = [name for name in sorted(classes.indices) if WNID.fullmatch(name)]
+    numbers = [classes.indices[name] for name in wnids]
+    if numbers != sorted(numbers):
+        yield Remark(
+            "wnids-unsorted",
+            f"{classes.source} does not number its wnids in sorted order, in which torchvision and "
+            "timm count classes: right only for a network that was trained in this order",
+        )
 
 
 def _numbered(names: list[Any], path: Path) -> dict[str, int]:

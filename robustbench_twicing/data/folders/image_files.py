@@ -66,5 +66,7 @@ def files_dataset(listing: Listing, labelled: Labelled, **facts: Any) -> Dataset
         "labelling": labelled.labelling,
         "notes": labelled.notes,
         "skipped": listing.skipped,
+        "path": listing.root,
+        "hidden": listing.hidden,
     }
     return Dataset(**{**attributes, **facts})

@@ -23,8 +23,10 @@ MOST_LINKS = 20
 ADVICE = "point at the folder of the images"
 _Place = tuple[int, int]
 """Device and inode."""
-_BESIDE_THE_POINT = frozenset({"__MACOSX", "Thumbs.db", "desktop.ini"})
-
+_BESIDE_THE_POINT = frozenset({"__MACOSX", "Thumbs.db", "desktop.ini", ".DS_Store"})
+_TWIN_OF_MACOS = "._"
+"""How macOS begins the names of files in which it keeps another file's attributes."""
+DANGLING = "a link to a file that is not there"
 
 _DOCUMENTS = frozenset(
     {".txt", ".md", ".csv", ".tsv", ".json", ".xml", ".yaml", ".yml", ".html", ".pdf", ".py"}
@@ -42,19 +44,21 @@ class ImageFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Listing:
-    """What lies below a folder; hidden files and folders are left out.
+    """What lies below a folder; hidden files and folders are counted and left out.
 
     Attributes:
         root: the folder, as given.
         images: files with an image's ending, sorted by id.
         others: files that cannot be images, with the reason.
         empty: folders without any image below them, relative to the root.
+        hidden: files and folders whose names begin with a dot, relative to the root.
     """
 
     root: Path
     images: tuple[ImageFile, ...]
     others: tuple[Skipped, ...]
     empty: tuple[str, ...]
+    hidden: tuple[str, ...] = ()
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
@@ -71,8 +75,11 @@ def scan(root: Path) -> Listing:
     images: list[ImageFile] = []
     others: list[Skipped] = []
     folders: set[str] = set()
+    hidden: list[str] = []
     for relative, entry in _walk(root, "", (), Counter()):
-        if entry is None:
+        if entry is None and relative.rpartition("/")[2].startswith("."):
+            hidden.append(relative)
+        elif entry is None:
             folders.add(relative)
         elif isinstance(entry, str):
             others.append(Skipped(relative, entry))
@@ -81,7 +88,10 @@ def scan(root: Path) -> Listing:
     for image in images:
         parents = image.id.split("/")[:-1]
         folders.difference_update("/".join(parents[: depth + 1]) for depth in range(len(parents)))
-    return Listing(root, tuple(sorted(images)), tuple(sorted(others)), tuple(sorted(folders)))
+    images.sort()
+    return Listing(
+        root, tuple(images), tuple(sorted(others)), tuple(sorted(folders)), tuple(sorted(hidden))
+    )
 
 
 def check_has_images(listing: Listing) -> None:
@@ -100,7 +110,10 @@ def check_has_images(listing: Listing) -> None:
 def _walk(
     root: Path, relative: str, above: tuple[_Place, ...], visits: Counter[_Place]
 ) -> Iterator[tuple[str, int | str | None]]:
-    """Yield (path, byte size of an image | reason to leave a file out | None for a folder)."""
+    """Yield (path, byte size of an image | reason to leave a file out | None otherwise).
+
+    None stands for a folder, and for anything hidden.
+    """
     try:
         status = (root / relative).stat()
         entries = list(os.scandir(root / relative))
@@ -115,10 +128,12 @@ def _walk(
     if relative:
         yield relative, None
     for entry in entries:
-        if entry.name.startswith(".") or entry.name in _BESIDE_THE_POINT:
+        if entry.name.startswith(_TWIN_OF_MACOS) or entry.name in _BESIDE_THE_POINT:
             continue
         name = f"{relative}/{entry.name}" if relative else entry.name
-        if entry.is_dir():
+        if entry.name.startswith("."):
+            yield _printable(name), None
+        elif entry.is_dir():
             yield from _walk(root, name, (*above, place), visits)
         else:
             yield _printable(name), _file(entry)
@@ -133,6 +148,8 @@ def _check_end(folder: Path, depth: int, visits: int) -> None:
 
 
 def _file(entry: os.DirEntry[str]) -> int | str:
+    if entry.is_symlink() and not Path(entry.path).exists():
+        return DANGLING
     ending = Path(entry.name).suffix
     if ending.lower() not in IMAGE_ENDINGS:
         return f"not an image by its ending ({ending})" if ending else "a name without an ending"
@@ -141,7 +158,7 @@ def _file(entry: os.DirEntry[str]) -> int | str:
     try:
         facts = entry.stat()
     except FileNotFoundError:
-        return "a link to a file that is not there"
+        return "taken away while the folder was read"
     except OSError as error:
         raise UserError(f"{entry.path} cannot be read: {error.strerror}") from error
     return facts.st_size if stat.S_ISREG(facts.st_mode) else "not a regular file"

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from ...errors import UserError
 from ...files.printable import count, name_some
-from ..dataset import Dataset
+from ..dataset import Dataset, Remark
 from ..folders.class_folders import Labelled
 from ..folders.scanning import Listing
 from ..imagenet import NUM_CLASSES, SUBSETS, subset_indices, wnids
@@ -84,8 +83,7 @@ def with_remark(dataset: Dataset) -> Dataset:
         f"all 1000 logits; if it is {twin.title}, --data {twin.name}=DIR gives the number that "
         "papers report"
     )
-    flags = (*dataset.flags, f"classes-of-{twin.name}")
-    return replace(dataset, flags=flags, notes=(*dataset.notes, note))
+    return dataset.remarked([Remark(f"classes-of-{twin.name}", note)])
 
 
 def differences(known: KnownSet, listing: Listing, labelled: Labelled) -> Iterator[str]:

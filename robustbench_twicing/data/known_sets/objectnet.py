@@ -8,6 +8,7 @@ class's.
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -183,7 +184,7 @@ def open_objectnet(known: KnownSet, root: Path) -> Dataset:
 def _without_mappings(listing: Listing) -> Listing:
     others = tuple(item for item in listing.others if not item.id.startswith(f"{MAPPINGS}/"))
     empty = tuple(name for name in listing.empty if name != MAPPINGS)
-    return Listing(listing.root, listing.images, others, empty)
+    return replace(listing, others=others, empty=empty)
 
 
 def _folder_of(image_id: str) -> str:

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from robustbench_twicing.data.dataset import Dataset, Remark
 from robustbench_twicing.data.opening import open_dataset
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.data.summary import survey
 from robustbench_twicing.data.suspicions import suspicions
 
@@ -22,9 +24,16 @@ def pictures(root: Path, names: list[str], *, size: tuple[int, int] = (300, 200)
     return root
 
 
+def remarks_on(dataset: Dataset, preprocessing: Preprocessing | None = None) -> tuple[Remark, ...]:
+    return suspicions(dataset, survey(dataset), preprocessing)
+
+
 def found_in(root: Path) -> tuple[str, ...]:
-    dataset = open_dataset(root)
-    return suspicions(dataset, survey(dataset), root)
+    return tuple(remark.sentence for remark in remarks_on(open_dataset(root)))
+
+
+def flags_of(dataset: Dataset, preprocessing: Preprocessing | None = None) -> list[str]:
+    return [remark.flag for remark in remarks_on(dataset, preprocessing)]
 
 
 def test_a_sound_folder(tmp_path: Path) -> None:
@@ -84,6 +93,125 @@ def test_corruptions_above_the_folder(above: str, suspect: bool, tmp_path: Path)
     assert any("ImageNet-C" in sentence for sentence in found_in(root)) is suspect
 
 
+@pytest.mark.parametrize(
+    ("folder", "flag"),
+    [
+        ("ILSVRC2012_img_train/n01440764", "training-images"),
+        ("train/n01440764", "training-images"),
+        ("train/val", None),
+        ("ImageNet-C/sub", "corrupted-as-clean"),
+        ("CIFAR-10-C", "corrupted-as-clean"),
+        ("contrast", "corrupted-as-clean"),
+        ("contrasts", None),
+    ],
+)
+def test_what_the_path_tells(folder: str, flag: str | None, tmp_path: Path) -> None:
+    names = ["a.png", "b.png"] if folder.endswith("n01440764") else SOUND
+    assert flags_of(open_dataset(pictures(tmp_path / folder, names))) == ([flag] if flag else [])
+
+
+def test_classes_of_ones_own_may_be_called_like_corruptions(tmp_path: Path) -> None:
+    pictures(tmp_path / "weather", ["fog/a.png", "snow/b.png", "train/c.png"])
+    (tmp_path / "classes.txt").write_text("fog\nsnow\ntrain\n")
+    dataset = open_dataset(tmp_path / "weather", classes=tmp_path / "classes.txt")
+    assert flags_of(dataset) == []
+
+
+@pytest.mark.parametrize(
+    ("preprocessing", "large", "small"),
+    [
+        (Preprocessing(224, 256), ["cropped-before-224px"], ["tiny-images-64px"]),
+        (Preprocessing(224, 224), [], ["tiny-images-64px"]),
+        (Preprocessing(64, 73), ["cropped-before-224px"], []),
+    ],
+)
+def test_sizes_matter_where_a_network_crops_or_enlarges(
+    preprocessing: Preprocessing, large: list[str], small: list[str], tmp_path: Path
+) -> None:
+    for side, flags in ((224, large), (64, small)):
+        root = pictures(tmp_path / str(side), SOUND, size=(side, side))
+        assert flags_of(open_dataset(root), preprocessing) == flags
+
+
+def test_arrays_of_the_networks_input_size_are_taken_as_they_are(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", images=np.zeros((2, 224, 224), np.uint8), labels=[0, 1])
+    dataset = open_dataset(tmp_path / "a.npz")
+    assert flags_of(dataset, Preprocessing(224, 256)) == []
+    assert flags_of(dataset, Preprocessing(192, 219)) == ["cropped-before-224px"]
+
+
+def array_of(path: Path, images: np.ndarray, labels: np.ndarray) -> Dataset:
+    np.savez(path, images=images, labels=labels)
+    return open_dataset(path)
+
+
+def test_five_severities_in_one_array_are_no_clean_images(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    clean = rng.integers(0, 256, (40, 32, 32, 3))
+    noise = [rng.normal(0, 12 * severity, clean.shape) for severity in range(1, 6)]
+    images = np.concatenate([np.clip(clean + part, 0, 255) for part in noise]).astype(np.uint8)
+    labels = np.tile(rng.integers(0, 10, 40), 5)
+    size = Preprocessing(32, 32)
+    assert flags_of(array_of(tmp_path / "a.npz", images, labels), size) == ["five-severities"]
+    np.save(tmp_path / "fog.npy", images)
+    np.save(tmp_path / "labels.npy", labels)
+    dataset = open_dataset(tmp_path / "fog.npy", labels=tmp_path / "labels.npy")
+    assert flags_of(dataset, size) == ["corrupted-as-clean", "five-severities"]
+    others = rng.integers(0, 256, images.shape, dtype=np.uint8)
+    assert flags_of(array_of(tmp_path / "b.npz", others, labels), size) == []
+    in_turn = np.arange(200) % 10
+    by_class = (in_turn[:, None, None, None] * 20 + np.zeros((1, 32, 32, 3))).astype(np.uint8)
+    assert flags_of(array_of(tmp_path / "c.npz", by_class, in_turn), size) == []
+
+
+def test_a_subset_says_nothing_of_where_counting_began(tmp_path: Path) -> None:
+    root = pictures(tmp_path, [f"{label}/{name}.png" for label in "0123" for name in "abc"])
+    limits = [open_dataset(root, limit=3, seed=seed) for seed in range(20)]
+    assert any(set(data.labels) == {1, 2, 3} for data in limits)
+    assert not any(flags_of(data) for data in limits)
+    (root / "0").rename(root / "4")
+    assert flags_of(open_dataset(root, limit=8)) == ["labels-from-1"]
+
+
+def test_wnids_in_another_order_than_their_own(tmp_path: Path) -> None:
+    root = pictures(tmp_path / "val", SOUND)
+    classes = tmp_path / "wnids.txt"
+    classes.write_text("n01443537\nn01440764\n")
+    assert open_dataset(root, classes=classes).flags == ("wnids-unsorted",)
+    classes.write_text("n01440764\nn01443537\n")
+    assert open_dataset(root, classes=classes).flags == ()
+
+
+def test_what_was_left_out_is_counted(tmp_path: Path) -> None:
+    root = pictures(tmp_path, SOUND)
+    for name in ("a.gif", "b.gif", "c.heic", ".hidden.png", "._twin.png", ".DS_Store"):
+        (root / "n01440764" / name).write_bytes(b"1")
+    (root / ".cache").mkdir()
+    (root / "n01484850").symlink_to(root / "gone")
+    remarks = remarks_on(open_dataset(root))
+    assert [remark.flag for remark in remarks] == ["dangling-links-1", "files-left-out", "hidden-2"]
+    links, files, hidden = (remark.sentence for remark in remarks)
+    assert links.endswith(": n01484850")
+    assert "4 files were left out: not an image by its ending (.gif) (2), " in files
+    assert "not an image by its ending (.heic) (1)" in files
+    assert hidden.endswith(": .cache, n01440764/.hidden.png")
+
+
+def test_a_survey_of_some_images_is_seeded(tmp_path: Path) -> None:
+    root = pictures(tmp_path, [f"n01440764/{number}.png" for number in range(40)])
+    dataset = open_dataset(root)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    for file in sorted((root / "n01440764").iterdir())[::2]:
+        Image.open(file).convert("RGB").save(file.with_suffix(".png"), exif=exif)
+    seen, again = (survey(dataset, most=10) for _ in range(2))
+    assert seen == again
+    assert seen.images == 10
+    assert 0 < len(seen.rotated) < 10
+    (flag,) = [remark.flag for remark in suspicions(dataset, seen) if "exif" in remark.flag]
+    assert flag == f"exif-orientation-{len(seen.rotated)}-of-10"
+
+
 def test_copies_byte_for_byte(tmp_path: Path) -> None:
     root = pictures(tmp_path, SOUND)
     first = root / SOUND[0]
@@ -98,11 +226,12 @@ def test_copies_byte_for_byte(tmp_path: Path) -> None:
     assert "n01440764/ILSVRC2012_val_1.JPEG = n01440764/again.JPEG" in sentence
 
 
-def test_rotated_pictures(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
+def test_rotated_pictures(form: str, tmp_path: Path) -> None:
     root = pictures(tmp_path, SOUND)
     exif = Image.Exif()
     exif[0x0112] = 8
-    Image.new("RGB", (300, 200)).save(root / SOUND[0], exif=exif)
+    Image.new("RGB", (300, 200)).save(root / SOUND[0], form, exif=exif)
     (sentence,) = found_in(root)
     assert sentence.startswith("1 image with an EXIF orientation, which is not applied")
 
