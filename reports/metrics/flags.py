@@ -12,6 +12,8 @@ _MEANINGS = {
     r"training-images": "the images seem to be training images, on which accuracy says nothing.",
     r"labels-from-1": "the labels are 1, 2, 3, ... and never 0, as if counted from 1: then every "
     "answer is compared with the next class.",
+    r"labels-of-other-classes": "ImageNet's validation images are given other classes than theirs, "
+    "as by the devkit's own numbers: the accuracy says nothing.",
     r"wnids-unsorted": "the class list numbers wnids in another order than their own: right only "
     "for a network that was trained in this order.",
     r"tiny-images-(\d+)px": "no image is larger than {0} pixels, and they were enlarged to the "

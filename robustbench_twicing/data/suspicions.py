@@ -17,6 +17,7 @@ from .folders.scanning import DANGLING
 from .imagenet import WNID
 from .imagenet_c import GROUPS, SEVERITIES
 from .known_sets.table import plain_name
+from .known_sets.validation import other_numbering
 from .preprocessing import Preprocessing
 from .summary import Survey
 
@@ -49,6 +50,7 @@ def suspicions(
         *_severities_in_one_array(dataset),
         *_training(dataset),
         *_counted_from_one(dataset),
+        *other_numbering(dataset),
         *_sizes(dataset, survey, preprocessing),
         *_copies(survey),
         *_twins(dataset),

@@ -1,5 +1,6 @@
 """Each suspicion speaks up on its case, and none on a sound data set."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from PIL import Image
 
 from robustbench_twicing.data.dataset import Dataset, Remark
+from robustbench_twicing.data.known_sets.validation import LABELS, other_numbering
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.data.summary import survey
@@ -180,6 +182,41 @@ def test_wnids_in_another_order_than_their_own(tmp_path: Path) -> None:
     assert open_dataset(root, classes=classes).flags == ("wnids-unsorted",)
     classes.write_text("n01440764\nn01443537\n")
     assert open_dataset(root, classes=classes).flags == ()
+
+
+DEVKIT = (490, 361, 171, 822, 297, 482, 13, 704, 599, 164)
+"""ILSVRC2012_ID of the first validation images."""
+
+
+@pytest.mark.parametrize(
+    ("labels", "flags", "reason"),
+    [
+        (DEVKIT, ["labels-of-other-classes"], "devkit"),
+        ([label - 1 for label in DEVKIT], ["labels-of-other-classes"], "devkit"),
+        ([label + 1 for label in LABELS[:10]], ["labels-of-other-classes"], "counted from 1"),
+        (LABELS[:10], [], ""),
+        (DEVKIT[:4], [], ""),
+    ],
+)
+def test_labels_of_validation_images_are_known(
+    labels: Sequence[int], flags: list[str], reason: str, tmp_path: Path
+) -> None:
+    names = [f"ILSVRC2012_val_{number + 1:08d}.JPEG" for number in range(len(labels))]
+    root = pictures(tmp_path / "val", names)
+    file = tmp_path / "labels.txt"
+    lines = (f"{name} {label}" for name, label in zip(names, labels, strict=True))
+    file.write_text("\n".join(lines))
+    remarks = tuple(other_numbering(open_dataset(root, labels=file)))
+    assert [remark.flag for remark in remarks] == flags
+    assert all(reason in remark.sentence for remark in remarks)
+
+
+@pytest.mark.shared
+def test_the_known_labels_are_those_of_photographs(shared: Path) -> None:
+    dataset = open_dataset(shared / "data" / "imagenet-val-100")
+    numbers = [int(Path(name).stem.rpartition("_")[2]) for name in dataset.ids]
+    assert [LABELS[number - 1] for number in numbers] == list(dataset.labels)
+    assert flags_of(dataset, Preprocessing(224, 256)) == []
 
 
 def test_what_was_left_out_is_counted(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """``data``: what it prints, and when it fails."""
 
+import csv
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import typer
 from PIL import Image
 from typer.testing import CliRunner
 
+from robustbench_twicing.cli.app import main
 from robustbench_twicing.cli.commands.data import register
 from robustbench_twicing.data.imagenet import subset_indices, wnids
 from robustbench_twicing.data.opening import open_dataset
@@ -150,3 +152,34 @@ def test_objectnets_classes_are_named_by_all_their_wnids(app: typer.Typer, tmp_p
     assert "3 in 2 of 3 classes, scored over all 1000 logits" in output
     names = [wnids()[index] for index in (423, 559, 765, 518, 560)]
     assert f"1 (1 {'/'.join(names[:3])}) to 2 (2 {'/'.join(names[3:])})" in output
+
+
+def test_eval_records_what_data_finds(
+    app: typer.Typer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "train"
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    for label in (1, 2, 3):
+        (root / str(label)).mkdir(parents=True)
+        for name in ("a.png", "b.jpg", ".hidden.png", "left.gif"):
+            picture = Image.new("RGB", (224, 224), (60 * label, 9, 9 * (name == "a.png")))
+            picture.save(root / str(label) / name, exif=exif)
+    (root / "1" / "copy.png").write_bytes((root / "1" / "a.png").read_bytes())
+    (root / "4").symlink_to(tmp_path / "gone")
+    flags = [
+        *("training-images", "labels-from-1", "cropped-before-224px", "copies-1"),
+        *("exif-orientation-7-of-7", "dangling-links-1", "files-left-out", "hidden-3"),
+    ]
+    output = " ".join(run(app, root, columns=300).split())
+    assert [flag for flag in flags if f"- {flag}: " in output] == flags
+    out = tmp_path / "run"
+    options = ["--model", "timm:test_vit=random:0", "--attacks", "clean", "--out", str(out)]
+    assert main(["eval", *options, "--data", str(root), "--device", "cpu"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    (row,) = csv.DictReader((out / "results.csv").read_text().splitlines())
+    assert set(flags) <= set(row["flags"].split(";"))
+    assert "4 files were left out: not an image by its ending (.gif) (3)" in printed
+    assert "labels are 1 to 3 without a gap and never 0" in printed
+    assert main(["report", str(out)]) == 0
+    assert "1 link leads to nothing" in " ".join(capsys.readouterr().out.split())
