@@ -184,6 +184,59 @@ def test_a_family_of_models_is_one_declaration(
     assert (tmp_path / "page" / "accuracy-fgsm.png").exists()
 
 
+FAMILY_MODULE = """
+import torch
+from dataclasses import dataclass
+from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.models.families import declare
+from robustbench_twicing.models.family import Family
+from robustbench_twicing.models.sizes import Sizes
+from robustbench_twicing.models.spec import ModelSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanSizes(Sizes):
+    num_classes: int = 10
+
+
+class Mean(torch.nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        self.num_classes = sizes.num_classes
+        self.head = torch.nn.Linear(3, sizes.num_classes)
+
+    def forward(self, x):
+        return self.head(1 * x.mean((2, 3)))
+
+
+declare(
+    Family("made-up-mean", MeanSizes, Mean),
+    ModelSpec("made_up_mean", "made-up-mean", {}, Preprocessing(28, 28), "made up"),
+)
+"""
+
+
+def evaluate_family(folder: Path, text: str) -> Run:
+    FAMILIES.pop("made-up-mean", None)
+    MODELS.pop("made_up_mean", None)
+    (folder / "means.py").write_text(text)
+    load_user_function(f"{folder / 'means.py'}:Mean")
+    data = (torch.zeros(2, 3, 28, 28, dtype=torch.uint8), torch.tensor([0, 1]))
+    return robustbench_twicing.evaluate(
+        "made_up_mean=random:0", data, ["clean"], out=folder / "run"
+    )
+
+
+def test_a_run_is_not_continued_with_a_family_whose_code_has_changed(tmp_path: Path) -> None:
+    try:
+        assert evaluate_family(tmp_path, FAMILY_MODULE).complete
+        assert evaluate_family(tmp_path, FAMILY_MODULE).complete
+        with pytest.raises(UserError, match="the code of model made_up_mean has changed"):
+            evaluate_family(tmp_path, FAMILY_MODULE.replace("1 * x", "2 * x"))
+    finally:
+        del FAMILIES["made-up-mean"], MODELS["made_up_mean"]
+
+
 def test_a_file_of_a_family_is_recognised_without_being_named(
     made_up_family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

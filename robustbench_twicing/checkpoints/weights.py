@@ -38,6 +38,16 @@ class Given:
     flags: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
 
+    def training_size_notes(self, crop: int) -> tuple[str, ...]:
+        """A sentence where the file says that it was trained at another input size, in pixels."""
+        trained = self.details.get("args", {}).get("input_size")
+        if not isinstance(trained, int) or trained == crop:
+            return ()
+        return (
+            f"The file was trained at input size {trained} (args.input_size) and is evaluated at "
+            f"{crop}.",
+        )
+
 
 def give_weights(
     build: Callable[[], nn.Module],

@@ -1,6 +1,6 @@
 """`load_model`: from a name and a checkpoint to the one shape in which models are evaluated."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,6 @@ class _Made:
     sizes: Mapping[str, Any] = field(default_factory=dict)
     takes_pixels: bool = False
     code_sha256: str = ""
-    family_note: str = ""
     about: ModelAbout = field(default_factory=ModelAbout)
 
     def facts(self, classes: Sequence[int] | None) -> dict[str, Any]:
@@ -130,6 +129,7 @@ def _table_model(
     attention: str,
 ) -> _Made:
     spec = resolve_model(name)
+    family = FAMILIES[spec.family]
     preprocessing, notes = spec.preprocessing.by_request(parts)
     sizes = _sizes(spec, preprocessing, num_classes, attention)
     given = give_weights(
@@ -140,9 +140,9 @@ def _table_model(
         spec.family,
         given,
         preprocessing,
-        tuple(notes),
+        (*notes, family.note) if family.note else tuple(notes),
         sizes,
-        family_note=FAMILIES[spec.family].note,
+        code_sha256=family.code_sha256(given.network),
         about=model_about(spec.family, sizes),
     )
 
@@ -214,9 +214,7 @@ def _classifier(
             f"classes {outside[:3]} are not among the {count} logits of {made.name}; "
             "classes are indices from 0"
         )
-    notes = [*given.notes, *made.notes, *_about_training(given, made.preprocessing)]
-    if made.family_note:
-        notes.append(made.family_note)
+    trained = given.training_size_notes(made.preprocessing.crop)
     parameters = sum(parameter.numel() for parameter in given.network.parameters())
     record = ModelRecord(
         model=made.name,
@@ -225,7 +223,7 @@ def _classifier(
         checkpoint_sha256=given.checkpoint_sha256,
         weights=given.weights,
         weights_sha256=given.weights_sha256,
-        notes=tuple(notes),
+        notes=(*given.notes, *made.notes, *trained),
         flags=given.flags,
         details={
             **given.details,
@@ -243,14 +241,3 @@ def _classifier(
         normalize=not made.takes_pixels,
         channels_last=computing["memory_format"] == "channels_last",
     )
-
-
-def _about_training(given: Given, preprocessing: Preprocessing) -> Iterator[str]:
-    """Training at another input size than the evaluation's, where the file says so."""
-    arguments = given.details.get("args", {})
-    trained = arguments.get("input_size")
-    if isinstance(trained, int) and trained != preprocessing.crop:
-        yield (
-            f"The file was trained at input size {trained} (args.input_size) and is evaluated at "
-            f"{preprocessing.crop}."
-        )

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
+from ..files.source_code import foreign_code_sha256
 from ..registry import Registry
 from .sizes import Sizes
 
@@ -74,6 +75,13 @@ class Family:
     def size_names(self) -> tuple[str, ...]:
         """The keyword arguments of its sizes."""
         return tuple(size.name for size in fields(self.sizes))
+
+    def code_sha256(self, network: "nn.Module") -> str:
+        """Of a user's own family, the code of `build` and of the modules of a network it built."""
+        package = self.build.__module__.partition(".")[0]
+        kinds = dict.fromkeys(type(module) for module in network.modules())
+        declared = [kind for kind in kinds if kind.__module__.partition(".")[0] == package]
+        return foreign_code_sha256(self.build, *declared)
 
 
 FAMILIES: Registry[Family] = Registry("model family")
