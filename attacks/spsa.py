@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.classifier import Classifier, std_of
+from robustbench_twicing.classifiers.device import RowsThatFit
 from robustbench_twicing.classifiers.gradient import eval_mode
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel, ball, unit
@@ -18,7 +19,7 @@ from .declaration import attack
 STEPS, SAMPLES = 40, 128
 LEARNING_RATE, DELTA = 0.01, 0.01
 CHUNK = 16
-"""Images evaluated at a time; bounds the memory and changes nothing else."""
+"""Images evaluated at a time, fewer where memory runs out; changes no more than rounding."""
 EstimateAt = Literal["iterate", "twice-the-image"]
 
 
@@ -95,7 +96,7 @@ def spsa(
     with eval_mode(model), torch.no_grad():
         if target is None:
             target = attacked_label(model, x, y, threat)
-        problem = _Problem(model, target, generator, delta, chunk)
+        problem = _Problem(RowsThatFit(model, chunk), target, generator, delta)
         low, high = (bound - x for bound in ball(x, eps, threat, std_of(model)))
         low, high = low / space.unit, high / space.unit
         moved = (eps * (2 * uniform_like(x, generator) - 1)).clamp(low, high)
@@ -148,11 +149,10 @@ class _Space(NamedTuple):
 class _Problem(NamedTuple):
     """What a gradient estimate needs besides the point."""
 
-    model: nn.Module
+    logits: RowsThatFit
     target: Tensor
     generator: Generators
     delta: float
-    chunk: int
 
 
 def spsa_gradient(
@@ -179,7 +179,7 @@ def spsa_gradient(
     Returns:
         Gradient, shaped like x.
     """
-    problem = _Problem(model, target, generator, delta, chunk)
+    problem = _Problem(RowsThatFit(model, chunk), target, generator, delta)
     with eval_mode(model), torch.no_grad():
         return estimate_gradient(problem, x, torch.ones((), dtype=x.dtype), samples)
 
@@ -195,7 +195,7 @@ def estimate_gradient(problem: _Problem, centre: Tensor, length: Tensor, samples
     """SPSA estimate of the margin's gradient at ``centre`` (arXiv 1802.05666, equation 4).
 
     Args:
-        problem: model, attacked labels (N,), generators, probe length, chunk.
+        problem: network, attacked labels (N,), generators, probe length.
         centre: pixels (N, 3, H, W).
         length: one unit of the probe's space in pixels.
         samples: pairs of probes per image.
@@ -205,13 +205,13 @@ def estimate_gradient(problem: _Problem, centre: Tensor, length: Tensor, samples
     """
     images = len(centre)
     gradient = torch.zeros_like(centre)
-    pairs = max(1, problem.chunk // 2)
+    pairs = max(1, problem.logits.rows // 2)
     rows = torch.arange(images, device=centre.device).repeat_interleave(samples)
     for which in torch.split(rows, pairs):
         signs = _signs(centre, problem.generator, which)
         probes = problem.delta * length * signs
         points = torch.cat([centre[which] + probes, centre[which] - probes])
-        values = margin(problem.model(points), problem.target[which].repeat(2))
+        values = margin(problem.logits(points), problem.target[which].repeat(2))
         up, down = values.chunk(2)
         slope = (up - down) / (2 * samples * problem.delta)
         # A product sums the probes of each image in a fixed order, on a GPU too.

@@ -83,7 +83,8 @@ def some(names: Sequence[str]) -> str:
     return name_some(names, MOST_NAMES)
 
 
-ABSENT = ((Status.ERROR, "failed and is"), (Status.MISSING, "lacks images and is"))
+ABSENT = ((Status.ERROR, "failed and is", 3), (Status.MISSING, "lacks images and is", 1))
+"""What became of images, in words, and how many of the messages of a condition are shown."""
 
 
 def _not_scored(runs: Runs, table: pd.DataFrame) -> list[str]:
@@ -92,14 +93,17 @@ def _not_scored(runs: Runs, table: pd.DataFrame) -> list[str]:
     if len(table) < len(runs.entries):
         records = records[records["entry"].isin(table.index)]
     absent: dict[tuple[str, str], list[str]] = {}
-    for status, what in ABSENT:
+    for status, what, most in ABSENT:
         rows = records[records["status"] == status]
-        rows = rows.drop_duplicates(["label", "dataset", "condition", "message"])
-        if status == Status.MISSING:
-            rows = rows.drop_duplicates(["label", "dataset", "condition"])
-        for row in rows.to_dict("records"):
-            key = (f"{row['label']}: ", f" {what} not scored: {row['message']}")
-            absent.setdefault(key, []).append(str(row["condition"]))
+        keys = ["label", "dataset", "condition"]
+        groups = rows.drop_duplicates([*keys, "message"]).groupby(keys, observed=True, sort=False)
+        for (label, _, condition), messages in groups["message"]:
+            reasons = list(messages[:most])
+            if 1 < most < len(messages):
+                reasons.append(f"{len(messages) - most} more such messages in the records")
+            for reason in reasons:
+                key = (f"{label}: ", f" {what} not scored: {reason}")
+                absent.setdefault(key, []).append(str(condition))
     skipped = records[records["status"] == Status.SKIPPED]
     return [
         f"{label}{some(list(dict.fromkeys(names)))}{why}" for (label, why), names in absent.items()

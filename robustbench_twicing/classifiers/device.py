@@ -1,18 +1,21 @@
 """Where a network computes: the device asked for, its name, and whether its memory ran out."""
 
+import logging
 import platform
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
+from torch import Tensor, nn
 
 from ..errors import UserError
 
-OUT_OF_MEMORY_WORDS = (
-    "can't allocate memory",  # torch's CPU allocator
-    "CUDA error: out of memory",
-    "CUBLAS_STATUS_ALLOC_FAILED",
+log = logging.getLogger(__name__)
+_NO_MEMORY = re.compile(
+    r"out of memory|(can't|cannot) allocate memory|not enough memory|ALLOC_FAILED"
 )
+"""What torch says in a plain `RuntimeError`: of its allocators, of CUDA, and of its libraries."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -33,12 +36,43 @@ def choose_device(name: str) -> torch.device:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that memory ran out, on the GPU or on the CPU."""
-    if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
-        return True
-    return isinstance(error, RuntimeError) and any(
-        words in str(error) for words in OUT_OF_MEMORY_WORDS
+    """Whether an exception says that memory ran out, on the GPU or on the CPU.
+
+    Itself, or the one that it was raised because of or after: code that cleans up may fail, too.
+    Never a `UserError`, which is the end.
+    """
+    if isinstance(error, UserError):
+        return False
+    earlier = error.__cause__ or error.__context__
+    return (
+        isinstance(error, (torch.OutOfMemoryError, MemoryError))
+        or (isinstance(error, RuntimeError) and bool(_NO_MEMORY.search(str(error))))
+        or (earlier is not None and is_out_of_memory(earlier))
     )
+
+
+@dataclass
+class RowsThatFit:
+    """A network that is shown no more images at a time than there is memory for.
+
+    Attributes:
+        model: images (N, ...) to logits (N, K).
+        rows: images at a time, at most; halved whenever memory runs out.
+    """
+
+    model: nn.Module
+    rows: int
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Logits of any number of images."""
+        while True:
+            try:
+                return torch.cat([self.model(images) for images in x.split(self.rows)])
+            except Exception as error:
+                if self.rows == 1 or not is_out_of_memory(error):
+                    raise
+            self.rows = -(-min(self.rows, len(x)) // 2)
+            log.warning("memory ran out; trying %d images at a time", self.rows)
 
 
 def device_name(device: torch.device) -> str:

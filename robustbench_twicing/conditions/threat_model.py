@@ -1,5 +1,7 @@
 """Threat model: the ball an attack may move in, and the check that it did."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +12,11 @@ from ..errors import BrokenAttackError
 from ..registry import Registry
 
 TOLERANCE = 1e-6
-"""How far outside its ball an adversarial pixel may lie through float32 rounding."""
+"""How far outside its ball an adversarial pixel may lie through the rounding of an attack."""
+RELATIVE_TOLERANCE = 0.01
+"""No more than this share of the budget, so that a tiny one cannot be doubled."""
+ROUNDING = 2.0**-23
+"""And what float32 itself rounds sums and differences of pixels by, whatever the budget."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +71,14 @@ def unit(x: Tensor, threat: ThreatModel, std: Tensor | None = None) -> Tensor:
 
 
 def check_adversarial(
-    x: Tensor, x_adv: Tensor, eps: float, threat: ThreatModel, std: Tensor | None = None
-) -> None:
+    x: Tensor,
+    x_adv: Tensor,
+    eps: float,
+    threat: ThreatModel,
+    std: Tensor | None = None,
+    *,
+    images: Sequence[str] = (),
+) -> Tensor:
     """Refuse an adversarial batch that must not be scored.
 
     Args:
@@ -75,6 +87,10 @@ def check_adversarial(
         eps: the declared budget, in the threat model's own space.
         threat: see `ThreatModel`.
         std: as in `ball`.
+        images: ids of the images, for messages.
+
+    Returns:
+        The largest change of any pixel of each image (N,), in [0, 1].
 
     Raises:
         BrokenAttackError: another shape or dtype, not finite, outside its ball or the valid range,
@@ -84,21 +100,37 @@ def check_adversarial(
         raise BrokenAttackError(
             f"returned {tuple(x_adv.shape)} {x_adv.dtype} for {tuple(x.shape)} {x.dtype}"
         )
-    if not torch.isfinite(x_adv).all():
-        raise BrokenAttackError("returned values that are not finite (NaN or infinity)")
-    if eps == 0:
-        if not torch.equal(x_adv, x):
-            raise BrokenAttackError("changed the image at a budget of 0")
-        return
-    unclipped = ThreatModel(threat.space, clip=False, label=threat.label)
-    low, high = ball(x, eps, unclipped, std)
-    excess = torch.maximum(low - x_adv, x_adv - high).max().item()
-    if excess > TOLERANCE:
-        raise BrokenAttackError(f"left its ball of {eps * 255:g}/255 by {excess * 255:.3g}/255")
-    if threat.clip and (x_adv.min().item() < 0 or x_adv.max().item() > 1):
-        raise BrokenAttackError(
-            f"left the valid range [0, 1]: {x_adv.min().item():g} to {x_adv.max().item():g}"
-        )
+    x_adv = x_adv.detach()
+    least, most = (end.item() for end in torch.aminmax(x_adv))
+    if not math.isfinite(least - most):
+        where = affected(~torch.isfinite(x_adv), images)
+        raise BrokenAttackError(f"returned values that are not finite (NaN or infinity){where}")
+    change = (x_adv - x).abs().flatten(2).amax(2)
+    if eps == 0 and not torch.equal(x_adv, x):
+        where = affected(x_adv != x, images)
+        raise BrokenAttackError(f"changed the image at a budget of 0{where}")
+    reach = (eps * unit(x, threat, std)).flatten()
+    excess = change - reach
+    outside = excess > (RELATIVE_TOLERANCE * reach).clamp(max=TOLERANCE) + ROUNDING
+    if outside.any():
+        by = f"{excess.max().item() * 255:.3g}/255{affected(outside, images)}"
+        raise BrokenAttackError(f"left its ball of {eps * 255:g}/255 by {by}")
+    if threat.clip and (least < 0 or most > 1):
+        where = affected((x_adv < 0) | (x_adv > 1), images)
+        raise BrokenAttackError(f"left the valid range [0, 1]: {least:g} to {most:g}{where}")
+    return change.amax(1)
+
+
+def affected(wrong: Tensor, images: Sequence[str] = ()) -> str:
+    """Which images of a batch something is wrong with, as the end of a sentence.
+
+    Args:
+        wrong: (N, ...), true where a value is wrong.
+        images: their ids, if they are known.
+    """
+    rows = wrong.flatten(1).any(1).nonzero().flatten().tolist()
+    name = f", first {images[rows[0]]}" if images else ""
+    return f" in {len(rows)} of {len(wrong)} images{name}"
 
 
 @dataclass(frozen=True)

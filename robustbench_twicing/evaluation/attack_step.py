@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
+from inspect import GEN_CLOSED, getgeneratorstate
 
 import pyarrow as pa
 import torch
@@ -15,17 +16,17 @@ from ..conditions.condition import Condition, Sweep, sweep_groups
 from ..conditions.threat_model import check_adversarial
 from ..data.image_maker import place_of
 from ..data.loader import LoadedBatch
-from ..errors import ModelChangedError
+from ..errors import BrokenAttackError, ModelChangedError
 from ..files.printable import one_line
 from ..records.cost import CostMeter
 from .checks.network_guard import NetworkGuard
 from .clean_step import CleanBatch
 from .progress import Step
-from .rows import Outcome, linf, score, score_rows
+from .rows import Outcome, score, score_rows
 from .tasks import Context
 
 log = logging.getLogger(__name__)
-TOO_FEW = "it made images for fewer budgets than it was given"
+TOO_FEW = "the attack ended before this budget: it made images for fewer budgets than it was given"
 Keep = Callable[[Condition, Tensor], None]
 
 
@@ -69,13 +70,12 @@ def _outcomes(
         raise ValueError(f"{group[0].id}: nothing guards the network while it is attacked")
     sweep = _sweep(group[0].sweep, attacked, group)
     keep = partial(_keep, context, batch, attacked)
-    failure = TOO_FEW
-    for condition in group:
+    for position, condition in enumerate(group, 1):
         with meter.measure(condition.key):
-            outcome = _attack_and_score(attacked, condition, sweep, guard, keep, failure)
-        if outcome.message and failure == TOO_FEW and TOO_FEW not in outcome.message:
-            failure = f"{condition.id} failed first: {outcome.message}"
+            outcome = _attack_and_score(attacked, condition, sweep, guard, keep)
         yield condition, outcome
+        if outcome.message not in ("", TOO_FEW) and getgeneratorstate(sweep) == GEN_CLOSED:
+            sweep = _sweep(group[0].sweep, attacked, group[position:])
     guard.check_answers(group[0].attack)
 
 
@@ -109,31 +109,27 @@ def _attack_and_score(
     sweep: Generator[Tensor],
     guard: NetworkGuard,
     keep: Keep,
-    failure: str,
 ) -> Outcome:
-    """A failure of the attack, whatever it is, becomes an error row; it is never scored.
-
-    Where the sweep is at its end, that is because of an earlier ``failure``.
-    """
+    """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
     try:
         x_adv = _next(sweep, attacked, guard)
-        check_adversarial(
-            attacked.x, x_adv, float(condition.eps), condition.threat, std_of(attacked.model)
-        )
+        eps, std, images = float(condition.eps), std_of(attacked.model), attacked.images
+        change = check_adversarial(attacked.x, x_adv, eps, condition.threat, std, images=images)
         with torch.no_grad():
-            scores = score(attacked.model(x_adv), attacked.y)
-            rounded = score(attacked.model(round_to_8_bits(x_adv)), attacked.y)
-        outcome = Outcome(scores, linf(attacked.x, x_adv), rounded.rank)
+            scores = score(attacked.model(x_adv), attacked.y, images)
+            rounded = score(attacked.model(round_to_8_bits(x_adv)), attacked.y, images)
+        outcome = Outcome(scores, change.double().cpu(), rounded.rank)
     except ModelChangedError:
         raise  # it could not be put back
     except StopIteration:
-        return Outcome(None, None, message=f"the attack ended before this budget; {failure}")
+        return Outcome(None, message=TOO_FEW)
     except (Exception, SystemExit) as error:  # a user's code may try to leave Python
         if is_out_of_memory(error):
             raise
         log.warning("%s", one_line(f"{condition.id} failed: {error}"))
-        place = place_of(error)
-        return Outcome(None, None, message=f"{type(error).__name__}: {error}{place}")
+        if isinstance(error, BrokenAttackError):
+            return Outcome(None, message=str(error))
+        return Outcome(None, message=f"{type(error).__name__}: {error}{place_of(error)}")
     keep(condition, x_adv)
     return outcome
 

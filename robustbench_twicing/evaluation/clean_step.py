@@ -136,7 +136,7 @@ def clean_scores(
     if data.space is None:
         check_classes(label, logits.shape[1], data)
     try:
-        return score(logits, attacked.y)
+        return score(logits, attacked.y, attacked.images)
     except BrokenAttackError as error:
         raise UserError(
             f"{label}: {error}, on clean images; check its weights ({classifier.record.checkpoint})"

@@ -48,7 +48,7 @@ def score_corrupted(
     try:
         with torch.no_grad():
             logits = context.classifier(to_tensor(batch.pixels, device))
-        outcome = Outcome(score(logits, y))
+        outcome = Outcome(score(logits, y, known["image"].tolist()))
     except BrokenAttackError as error:
         outcome = Outcome(None, message=str(error))
     return score_rows(known, condition, outcome)

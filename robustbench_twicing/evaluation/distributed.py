@@ -1,11 +1,13 @@
 """Processes that torchrun started together: one run folder, one voice."""
 
 import json
+import logging
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from threading import Thread, main_thread
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
@@ -14,11 +16,15 @@ from ..errors import UserError
 if TYPE_CHECKING:
     from torch.distributed.distributed_c10d import Store
 
+log = logging.getLogger(__name__)
 Value = TypeVar("Value")
 PATIENCE = timedelta(hours=1)
-"""How long a process waits for the others to load their models."""
+"""How long a process waits for the others to start."""
+SILENCE = 120.0
+"""Seconds without a heartbeat after which a process counts as dead."""
 POLL = 0.5
-"""Seconds between two looks at what the others have done."""
+"""Seconds between two looks at what the others have done, and between heartbeats."""
+CONTINUES = "finished parts are kept, and the same command continues the run"
 UNIT = 1000
 """Progress is summed in integers: thousandths of a pass."""
 
@@ -28,7 +34,7 @@ class Team:
 
     Work is never handed around: every process finds its parts by itself (see `Shard`), and the
     record of the run is its folder. What goes between processes, through torchrun's key-value
-    store, is whether they were asked for the same, and how far each is.
+    store, is whether they were asked for the same, how far each is, and that each still lives.
 
     Args:
         rank: of this process, from 0.
@@ -50,6 +56,7 @@ class Team:
         self.rank, self.size, self.local_rank, self.age = rank, size, local_rank, age
         self._store = store
         self._gathered = 0
+        self._heartbeats: dict[int, tuple[int, float]] = {}
 
     @property
     def is_main(self) -> bool:
@@ -85,15 +92,44 @@ class Team:
         """The text of every process, in order of rank; each calls it as often as the others.
 
         Raises:
-            UserError: one of them does not answer.
+            UserError: one of them has died.
         """
         if self._store is None:
             return [text]
         self._gathered += 1
-        keys = [f"gather/{self._gathered}/{rank}" for rank in range(self.size)]
+        keys = {rank: f"gather/{self._gathered}/{rank}" for rank in range(self.size)}
         with _reaching_the_others():
             self._store.set(keys[self.rank], json.dumps(text))
-            return [json.loads(self._store.get(key)) for key in keys]
+            # Nothing waits inside the store, which serves one call at a time: the heart beats on.
+            while missing := [rank for rank in keys if not self._store.check([keys[rank]])]:
+                if silent := self._silent(missing):
+                    who = f"process {silent[0]} of {self.size}"
+                    raise UserError(f"{who} has ended without a word; {CONTINUES}")
+                time.sleep(POLL / 5)
+            return [json.loads(self._store.get(key)) for key in keys.values()]
+
+    def beat(self) -> None:
+        """Tell the others that this process lives, from a thread that ends when the main one does.
+
+        It is no daemon, which Python would end amidst a call of the store, and the process with it.
+        """
+
+        def beat_on() -> None:
+            with suppress(UserError):
+                while main_thread().is_alive():
+                    self._add(f"heartbeats/{self.rank}", 1)
+                    main_thread().join(POLL)
+
+        Thread(target=beat_on).start()
+
+    def _silent(self, ranks: Sequence[int]) -> list[int]:
+        """Those of the others that have not been heard of for too long."""
+        now = time.monotonic()
+        for rank in ranks:
+            count = self._add(f"heartbeats/{rank}", 0)
+            if self._heartbeats.get(rank, (-1, now))[0] != count:
+                self._heartbeats[rank] = count, now
+        return [rank for rank in ranks if now - self._heartbeats[rank][1] > SILENCE]
 
     def add_progress(self, images: int, units: float) -> None:
         """Tell the team of finished work."""
@@ -112,7 +148,7 @@ class Team:
             return self._store.add(name, amount)
 
     def finish(self, *, early: bool, meanwhile: Callable[[], None]) -> bool:
-        """Say that this process has no more to do; rank 0 waits for the others.
+        """Say that this process has no more to do; rank 0 waits for those of the others that live.
 
         Args:
             early: it stopped before the work was done.
@@ -124,9 +160,16 @@ class Team:
         if self._store is None:
             return not early
         self._add("early", int(early))
+        self._add(f"finished/{self.rank}", 1)
         self._add("finished", 1)
         while self.is_main and self._add("finished", 0) < self.size:
             meanwhile()
+            ranks = [rank for rank in range(self.size) if not self._add(f"finished/{rank}", 0)]
+            silent = self._silent(ranks)
+            if silent and silent == ranks:
+                names = ", ".join(map(str, silent))
+                log.warning("process %s of %d has ended without a word", names, self.size)
+                return False
             time.sleep(POLL)
         return not self._add("early", 0) if self.is_main else not early
 
@@ -136,10 +179,7 @@ def _reaching_the_others() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        raise UserError(
-            "torchrun or the process of rank 0 has ended; finished parts are kept, and the same "
-            "command continues the run"
-        ) from error
+        raise UserError(f"torchrun or the process of rank 0 has ended; {CONTINUES}") from error
 
 
 def _fresh(store: "Store", rank: int, size: int) -> "Store":
@@ -195,7 +235,9 @@ def join_team() -> Team:
     try:
         store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
         local_rank = int(os.environ.get("LOCAL_RANK", rank))
-        return Team(rank, size, local_rank, _fresh(store, rank, size), age=_age(store))
+        team = Team(rank, size, local_rank, _fresh(store, rank, size), age=_age(store))
+        team.beat()
+        return team
     except (RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise UserError(f"the other processes of this run cannot be reached: {reason}") from error

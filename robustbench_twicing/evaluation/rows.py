@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..conditions.condition import Condition
+from ..conditions.threat_model import affected
 from ..data.dataset import Dataset
 from ..data.decoding import BadImageError
 from ..data.loader import Absent, LoadedBatch, pixels_hash
@@ -36,14 +37,20 @@ class Scores(NamedTuple):
     loss: Tensor
 
 
-def score(logits: Tensor, y: Tensor) -> Scores:
+def score(logits: Tensor, y: Tensor, images: Sequence[str] = ()) -> Scores:
     """Score logits (N, K) against class indices (N,).
+
+    Args:
+        logits: of the network, or of the labels of a data set.
+        y: the true classes.
+        images: ids of the images, for messages.
 
     Raises:
         BrokenAttackError: logits that are not finite; they cannot be ranked.
     """
     if not torch.isfinite(logits).all():
-        raise BrokenAttackError("the model's logits are not finite (NaN or infinity)")
+        where = affected(~torch.isfinite(logits), images)
+        raise BrokenAttackError(f"the model's logits are not finite (NaN or infinity){where}")
     logits, y = logits.detach().double().cpu(), y.cpu()
     true = logits.gather(1, y[:, None])
     earlier = torch.arange(logits.shape[1])[None] < y[:, None]
@@ -51,11 +58,6 @@ def score(logits: Tensor, y: Tensor) -> Scores:
     top = logits.max(1, keepdim=True).values
     prediction = (logits == top).int().argmax(1)
     return Scores(prediction, rank, cross_entropy(logits, y, reduction="none"))
-
-
-def linf(x: Tensor, x_adv: Tensor) -> Tensor:
-    """Largest change of any pixel per image (N,), in pixels [0, 1], on the CPU."""
-    return (x_adv.detach() - x).abs().flatten(1).amax(1).double().cpu()
 
 
 class Outcome(NamedTuple):

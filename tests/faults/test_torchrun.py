@@ -1,8 +1,9 @@
-"""Two processes of torchrun, of which one is killed and started again, or whose launcher dies."""
+"""Two processes that share a run, of which one is killed; or whose launcher dies."""
 
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -133,3 +134,33 @@ def test_a_mistake_is_said_once(site: Path) -> None:
     lines = [line for line in done.stderr.splitlines() if line.startswith("robustbench-twicing:")]
     assert len(lines) == 1, done.stderr
     assert not (site / "run").exists()
+
+
+WITHOUT_LAUNCHER = """
+import sys
+from robustbench_twicing.cli.app import main
+from robustbench_twicing.evaluation import distributed
+distributed.SILENCE = 2.0
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_without_a_launcher_that_ends_all_a_dead_process_is_noticed(site: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    shared = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    shared |= {"TORCHELASTIC_RESTART_COUNT": "0", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", WITHOUT_LAUNCHER, *command(site, "run")],
+            env={**os.environ, **shared, "RANK": str(rank)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(2)
+    ]
+    errors = [process.communicate(timeout=300)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, -signal.SIGKILL], errors
+    assert errors[0].endswith("process 1 of 2 has ended without a word\n")
+    assert Run(RunFolder.open(site / "run")).complete

@@ -95,6 +95,18 @@ def test_what_failed_or_is_incomplete_is_empty_with_the_reason(tmp_path: Path) -
     assert "b: clean is incomplete (2 images so far) and not scored." in sheet.notes
 
 
+def test_many_messages_of_one_condition_are_counted(tmp_path: Path) -> None:
+    """Each batch names an image of its own."""
+    failed: Outcomes = {**ATTACKED, "pgd@4/255": ["error"] * 4, "fgsm@4/255": ["error"] * 4}
+    (sheet,) = tables("table1", write_run(tmp_path / "1", {"a": failed}))
+    start = "a: fgsm@4/255, pgd@4/255 failed and is not scored: "
+    reasons = [note.removeprefix(start) for note in sheet.notes if note.startswith(start)]
+    assert reasons == [
+        *(f"{image}.png has error" for image in range(3)),
+        "1 more such messages in the records",
+    ]
+
+
 def test_flags_that_matter_are_said(tmp_path: Path) -> None:
     models = {"a": {"flags": ["random-weights"]}}
     (sheet,) = tables("table1", write_run(tmp_path, {"a": ATTACKED}, models=models))

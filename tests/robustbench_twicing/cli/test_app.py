@@ -134,7 +134,7 @@ MODELS = {
     "{root}/nowhere.py:build": "there is no file",
     "{root}/network.py:bild": "there is no bild in",
     "{root}/network.py:broken": "RuntimeError: no weights",
-    "{root}/network.py:nan": "logits are not finite (NaN or infinity), on clean images",
+    "{root}/network.py:nan": "logits are not finite (NaN or infinity) in ",
     "{root}/network.py:NETWORK": "there is no NETWORK",
     "deit_tiny_patch16_224[10-99]": "10-99",
     "": "model",

@@ -2,15 +2,18 @@
 
 import time
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from torch._C._distributed_c10d import HashStore
 
 from robustbench_twicing.cli import results
 from robustbench_twicing.cli import run as evaluating
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.evaluation import distributed
 from robustbench_twicing.evaluation.distributed import Team, _age
 from tests.robustbench_twicing.cli.conftest import Site
 
@@ -67,8 +70,6 @@ def test_a_team_with_a_shard_does_not_wait_for_the_other_shards(
 
 
 def test_each_gathering_has_the_texts_of_its_own_turn() -> None:
-    from torch._C._distributed_c10d import HashStore
-
     store = HashStore()
     first, second = Team(0, 2, 0, store), Team(1, 2, 1, store)
     store.set("gather/1/1", '"b"')
@@ -80,7 +81,6 @@ def test_each_gathering_has_the_texts_of_its_own_turn() -> None:
 
 
 def test_restarts_share_one_time_limit() -> None:
-    from torch._C._distributed_c10d import HashStore
     from torch.distributed.distributed_c10d import PrefixStore
 
     store = HashStore()
@@ -110,3 +110,30 @@ def test_the_last_results_are_those_of_the_complete_run(
     assert site.eval("--attacks", "clean", "--max-hours", "1e-9") == 0
     assert "images left" not in capsys.readouterr().err
     assert site.results()["clean"]["status"] == "ok"
+
+
+def test_a_silent_process_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(distributed, "SILENCE", 0.05)
+    monkeypatch.setattr(distributed, "POLL", 0.02)
+    team = Team(0, 3, 0, HashStore())
+    team._add("finished", 1)
+    team._add("finished/2", 1)
+    assert not team.finish(early=False, meanwhile=lambda: None)
+    assert caplog.messages == ["process 1 of 3 has ended without a word"]
+    with pytest.raises(UserError, match="process 1 of 3 has ended without a word; finished parts"):
+        team.gather("")
+
+
+def test_a_process_counts_as_dead_two_minutes_after_its_last_heartbeat(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    team = Team(0, 2, 0, HashStore())
+    silent = []
+    for now, beats in ((1000, 0), (1120, 0), (1121, 0), (1122, 1), (1242, 0), (1243, 0)):
+        clock = SimpleNamespace(monotonic=partial(float, now))
+        monkeypatch.setattr(distributed, "time", clock)
+        team._add("heartbeats/1", beats)
+        silent.append(team._silent([1]))
+    assert silent == [[], [], [1], [], [], [1]]

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from robustbench_twicing.conditions.threat_model import (
     PIXEL,
-    TOLERANCE,
     ThreatModel,
     ball,
     check_adversarial,
@@ -64,8 +63,53 @@ def test_one_pixel_outside_the_ball_is_refused(sign: int, excess: float, allowed
         check_adversarial(x, x_adv, EPS, PIXEL)
 
 
-def test_the_tolerance_is_float_rounding_and_no_more() -> None:
-    assert TOLERANCE == 1e-6
+@pytest.mark.parametrize("eps", [1e-9, 1e-7, 1e-6, 1e-5, 1e-4, EPS])
+def test_the_tolerance_is_rounding_and_a_hundredth_of_the_budget(eps: float) -> None:
+    """min(1e-6, 0.01 eps) + 2^-23; around 0, where float32 rounds nothing of this size."""
+    allowed = min(1e-6, 0.01 * eps) + 2.0**-23
+    x = torch.zeros(1, 3, 2, 2)
+    unclipped = ThreatModel(clip=False)
+    check_adversarial(x, x - (eps + 0.99 * allowed), eps, unclipped)
+    with pytest.raises(BrokenAttackError, match="left its ball"):
+        check_adversarial(x, x - (eps + 1.01 * allowed), eps, unclipped)
+
+
+def test_a_tiny_budget_cannot_be_doubled() -> None:
+    x = flat(0.5)
+    with pytest.raises(BrokenAttackError, match="left its ball"):
+        check_adversarial(x, x + 2e-6, 1e-6, PIXEL)
+
+
+def test_the_largest_change_of_any_pixel_is_measured() -> None:
+    x = flat(0.5)
+    x_adv = x.clone()
+    x_adv[0, 2, 3, 1] -= 0.25
+    x_adv[0, 1, 0, 0] += 0.125
+    x_adv[1] += 0.0625
+    assert check_adversarial(x, x_adv, 0.25, PIXEL).tolist() == [0.25, 0.0625]
+
+
+@pytest.mark.parametrize(
+    ("eps", "value", "words"),
+    [
+        (EPS, math.nan, "returned values that are not finite (NaN or infinity)"),
+        (EPS, 0.75, "left its ball of 4/255 by 59.8/255"),
+        (0.0, 0.75, "changed the image at a budget of 0"),
+        (0.75, 1.25, "left the valid range [0, 1]: 0.5 to 1.25"),
+    ],
+)
+def test_the_images_are_counted_and_the_first_is_named(
+    eps: float, value: float, words: str
+) -> None:
+    x = torch.full((4, 3, 4, 4), 0.5)
+    x_adv = x.clone()
+    x_adv[2, 1, 3, 0] = x_adv[3, 0, 0, 0] = value
+    with pytest.raises(BrokenAttackError) as refusal:
+        check_adversarial(x, x_adv, eps, PIXEL, images=["a.png", "b.png", "c.png", "d.png"])
+    assert str(refusal.value) == f"{words} in 2 of 4 images, first c.png"
+    with pytest.raises(BrokenAttackError) as refusal:
+        check_adversarial(x, x_adv, eps, PIXEL)
+    assert str(refusal.value) == f"{words} in 2 of 4 images"
 
 
 @pytest.mark.parametrize("channel", [0, 1, 2])

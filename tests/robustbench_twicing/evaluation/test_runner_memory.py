@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from reports import results
 from robustbench_twicing import evaluate
@@ -28,7 +28,12 @@ pytestmark = pytest.mark.slow
 
 CONDITIONS = quick_conditions("clean", "fgsm", "pgd")
 CPU = "[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: can't allocate memory: you tried"
-ERRORS = [torch.OutOfMemoryError("CUDA out of memory."), RuntimeError(CPU), MemoryError()]
+ERRORS = [
+    torch.OutOfMemoryError("CUDA out of memory."),
+    RuntimeError("CUDA out of memory."),  # as libraries raise it anew
+    RuntimeError(CPU),
+    MemoryError(),
+]
 
 
 class Hungry(ConvNet):
@@ -81,7 +86,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 
 @pytest.mark.parametrize("backward", [False, True])
-@pytest.mark.parametrize("error", ERRORS, ids=["cuda", "cpu", "python"])
+@pytest.mark.parametrize("error", ERRORS, ids=["cuda", "plain", "cpu", "python"])
 @pytest.mark.parametrize("most", [1, 3])
 def test_batches_are_halved_until_they_fit(
     most: int, error: Exception, backward: bool, whole: Outcome, tmp_path: Path
@@ -96,6 +101,40 @@ def test_batches_are_halved_until_they_fit(
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
     for name in ("top1", "robust_top1", "n_images"):
         assert done.rows[name].tolist() == whole.rows[name].tolist()
+
+
+def test_memory_that_runs_out_inside_an_attack_halves_the_batch(tmp_path: Path) -> None:
+    """Also where the attack leaves the images changed, which would be an error by itself."""
+
+    def hungry(model: nn.Module, x: Tensor, y: Tensor, *, generator: Any) -> Tensor:
+        if len(x) > 2:
+            x.zero_()
+            raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return x
+
+    conditions = {"clean": None, "it@4/255": hungry}
+    done = evaluate(model(ConvNet()), noise(7), conditions, out=tmp_path / "run", batch_size=6)
+    assert table(done)["it@4/255"]["status"] == "ok"
+    assert "batch-halved" in flags(done)
+
+
+@pytest.mark.parametrize("rows", [2, 5])
+def test_spsa_halves_the_probes_that_it_evaluates_at_a_time(
+    rows: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Sixteen at a time, whatever the size of the batch; the second time none is too large."""
+    conditions = quick_conditions("spsa")
+    runs = [
+        run(model(network), noise(3), conditions, tmp_path / name, batch_size=2)
+        for name, network in (("whole", ConvNet()), ("halved", Hungry(rows, MemoryError())))
+    ]
+    whole, halved = (done.records() for done in runs)
+    assert halved["prediction"].tolist() == whole["prediction"].tolist()
+    assert halved["loss"].tolist() == pytest.approx(whole["loss"].tolist(), rel=1e-4)
+    assert "batch-halved" not in flags(runs[1])
+    assert any(
+        f"trying {2 if rows == 2 else 4} images at a time" in line for line in caplog.messages
+    )
 
 
 def test_halves_are_as_large_as_fits(tmp_path: Path) -> None:

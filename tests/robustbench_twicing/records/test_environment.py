@@ -106,6 +106,12 @@ def test_a_cuda_device_is_chosen_by_its_number(monkeypatch: pytest.MonkeyPatch) 
         choose_device("cuda:2")
 
 
+def after(first: Exception, second: Exception) -> Exception:
+    """What is raised while another exception is dealt with."""
+    second.__context__ = first
+    return second
+
+
 @pytest.mark.parametrize(
     ("error", "memory"),
     [
@@ -117,6 +123,12 @@ def test_a_cuda_device_is_chosen_by_its_number(monkeypatch: pytest.MonkeyPatch) 
         ),
         (RuntimeError("CUDA error: out of memory"), True),
         (RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when"), True),
+        (RuntimeError("CUDA out of memory. Tried to allocate 2.00 MiB"), True),
+        (RuntimeError("MPS backend out of memory"), True),
+        (RuntimeError("cuDNN error: CUDNN_STATUS_ALLOC_FAILED"), True),
+        (after(MemoryError(), ValueError("could not clean up")), True),
+        (after(MemoryError(), UserError("too large for this machine")), False),
+        (after(ValueError(), ValueError()), False),
         (RuntimeError("mat1 and mat2 shapes cannot be multiplied"), False),
         (ValueError("can't allocate memory"), False),
     ],
