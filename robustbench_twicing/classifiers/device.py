@@ -67,7 +67,7 @@ class RowsThatFit:
         """Logits of any number of images."""
         while True:
             try:
-                return torch.cat([self.model(images) for images in x.split(self.rows)])
+                return torch.cat([self.model(images) for images in torch.split(x, self.rows)])
             except Exception as error:
                 if self.rows == 1 or not is_out_of_memory(error):
                     raise

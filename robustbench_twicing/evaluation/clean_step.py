@@ -11,7 +11,7 @@ from torch import Tensor
 from ..classifiers.classifier import Classifier
 from ..classifiers.device import is_out_of_memory
 from ..conditions.attack_batch import AttackBatch
-from ..conditions.condition import Condition
+from ..conditions.condition import CLEAN, Condition
 from ..data.dataset import Dataset
 from ..data.loader import LoadedBatch, to_tensor
 from ..errors import BrokenAttackError, UserError
@@ -56,7 +56,7 @@ def score_clean(
     Args:
         context: see `Context`.
         batch: decoded images.
-        conditions: all; the first is charged with the clean pass.
+        conditions: all; the clean one, or where there is none the first, is charged with the pass.
         device: of the classifier.
         meter: charged with passes and time.
 
@@ -64,6 +64,7 @@ def score_clean(
         UserError: the network fails, has other classes, or its logits are not finite.
     """
     labels = [context.data.labels[index] for index in batch.indices]
+    charged = next((item for item in conditions if item.attack == CLEAN), conditions[0])
     white_box = next((condition for condition in conditions if condition.white_box), None)
     attacked = AttackBatch(
         context.classifier,
@@ -75,7 +76,7 @@ def score_clean(
         precision=context.precision,
     )
     fields = clean_fields(context.label, context.data, batch)
-    with meter.measure(conditions[0].key), network_logits(context.classifier) as answers:
+    with meter.measure(charged.key), network_logits(context.classifier) as answers:
         scores = clean_scores(context.label, context.classifier, context.data, attacked)
     fields |= as_clean(scores)
     if white_box is not None:

@@ -64,7 +64,16 @@ def test_what_the_plan_says_is_what_is_counted(name: str, protocol: str, tmp_pat
 
 
 @pytest.mark.slow
-def test_the_clean_pass_is_charged_to_the_first_condition(tmp_path: Path) -> None:
+def test_the_clean_pass_is_charged_to_the_clean_images_whatever_the_order(tmp_path: Path) -> None:
+    attack = ATTACKS["fgsm"].condition(BUDGETS[0])
+    for name, conditions in (("first", [clean(), attack]), ("last", [attack, clean()])):
+        rows = table(run(convnet(), noise(IMAGES), conditions, tmp_path / name))
+        assert rows["clean"]["n_forward"] == IMAGES
+        assert rows[attack.id]["n_forward"] == SCORING_PASSES * IMAGES
+
+
+@pytest.mark.slow
+def test_without_clean_images_their_pass_is_charged_to_the_first_condition(tmp_path: Path) -> None:
     condition = ATTACKS["fgsm"].condition(BUDGETS[0])
     rows = table(run(convnet(), noise(IMAGES), [condition], tmp_path / "run"))
     assert rows[condition.id]["n_forward"] == (1 + SCORING_PASSES) * IMAGES
