@@ -35,7 +35,8 @@ def merge(folders: Sequence[RunFolder]) -> Runs:
     _check_paths(folders)
     groups: dict[str, list[RunFolder]] = {}
     for folder in folders:
-        groups.setdefault(json.dumps(run_identity(folder.manifest)), []).append(folder)
+        identity = json.dumps(run_identity(folder.manifest), sort_keys=True)
+        groups.setdefault(identity, []).append(folder)
     merged = _Merging()
     for shards in groups.values():
         flags = merged.add_sessions(shards)

@@ -74,7 +74,8 @@ class Classifier(nn.Module):
             pixel side by side in memory: the same numbers, which convolutions compute faster.
 
     Raises:
-        UserError: from `forward`, where the network returns something other than (N, K) logits.
+        UserError: from `forward`, where the network returns something other than (N, K) logits in
+            floating point.
     """
 
     def __init__(
@@ -142,6 +143,11 @@ class Classifier(nn.Module):
             raise UserError(
                 f"{self.record.model} returned {_describe(logits)}; "
                 f"a classifier must return one tensor of logits ({len(pixels)}, classes)"
+            )
+        if not logits.is_floating_point():
+            raise UserError(
+                f"{self.record.model} returned logits of {str(logits.dtype).removeprefix('torch.')}"
+                "; they must be real numbers with a fraction, like float32"
             )
         if self.space is not None and logits.shape[1] != NUM_CLASSES:
             raise UserError(

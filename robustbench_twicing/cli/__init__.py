@@ -6,5 +6,5 @@
 - `results`: results as commands show and save them; `tables`, `report_files`: what report makes.
 - `run_folders`: folders that are read or written; `terminal`: console and standard streams.
 - `api`: `evaluate`, the function that scripts call; `api_models`, `api_inputs`: its model
-  and data; `api_conditions`, `api_functions`: its conditions.
+  and data; `api_conditions`, `api_functions`: its conditions; `api_messages`: its mistakes.
 """

@@ -22,6 +22,7 @@ from ..records.run_folder import RunFolder
 from .api_conditions import Conditions, read_conditions
 from .api_functions import is_anonymous, usual_state
 from .api_inputs import Data, open_data
+from .api_messages import arguments_named
 from .api_models import Model, lent, open_model
 from .progress import show_progress
 
@@ -56,6 +57,7 @@ class EvaluatedRun(Run):
         return str(styled.to_html())
 
 
+@arguments_named()
 def evaluate(
     model: Model,
     data: Data,

@@ -99,6 +99,8 @@ def _from_function(name: str, attack: Attack, classifier: Classifier | None) -> 
         raise UserError(
             f"condition {name!r} is given a function, and {label!r} is no attack's name"
         )
+    if not label.isprintable():
+        raise UserError(f"condition {name!r} has a line break or a control character; leave it out")
     check_call(name, attack)
     bound = Bound.of(attack)
     _check_budget(name, bound, eps)
@@ -106,7 +108,14 @@ def _from_function(name: str, attack: Attack, classifier: Classifier | None) -> 
     threat = bound.arguments.get("threat", PIXEL)
     protocol = _protocol_of(name, threat)
     settings = settings_of(attack)
-    condition = _declared(bound, eps, protocol) or Condition(
+    declared = _declared(bound, eps, protocol)
+    named = attack_name(label)
+    if named in ATTACKS and (declared is None or declared.attack != named):
+        raise UserError(
+            f"condition {name!r} is given another function than {label} of this package; call it "
+            f"by a name of its own, like my-{name}"
+        )
+    condition = declared or Condition(
         name,
         protocol=protocol,
         threat=threat,

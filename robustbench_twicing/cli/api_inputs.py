@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
@@ -46,7 +47,8 @@ def open_data(data: Data, *, limit: int | None, seed: int, num_classes: int | No
 
     Raises:
         TypeError: something else than is accepted.
-        UserError: as `open_dataset`, or images or labels that are not of the right form.
+        UserError: as `open_dataset`, images or labels that are not of the right form, or others
+            when they are read a second time.
     """
     if isinstance(data, Dataset):
         dataset = data
@@ -102,14 +104,37 @@ def _check_one_form(images: Sequence[NDArray[np.uint8]]) -> None:
 def _from_batches(batches: Iterable[Any]) -> Dataset:
     images, labels = [], []
     for batch in batches:
-        if not isinstance(batch, (tuple, list)) or len(batch) != 2:
-            raise UserError(f"the data give {type(batch).__name__}, not pairs of images and labels")
-        images.append(batch[0] if isinstance(batch[0], np.ndarray) else _as_images(batch[0]))
-        labels.append(_as_labels(batch[1]))
+        batch_images, batch_labels = _pair(batch)
+        images.append(batch_images)
+        labels.append(batch_labels)
     if not images:
         raise UserError("the data hold no image")
     _check_one_form(images)
+    _check_read_again(batches, images[0], labels[0])
     return _dataset("torch-dataset", np.concatenate(images), np.concatenate(labels))
+
+
+def _pair(batch: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    if not isinstance(batch, (tuple, list)) or len(batch) != 2:
+        raise UserError(f"the data give {type(batch).__name__}, not pairs of images and labels")
+    images = batch[0] if isinstance(batch[0], np.ndarray) else _as_images(batch[0])
+    return images, _as_labels(batch[1])
+
+
+def _check_read_again(
+    batches: Iterable[Any], images: NDArray[np.uint8], labels: NDArray[np.int64]
+) -> None:
+    """Refuse data whose first batch is another one when it is read a second time."""
+    with torch.random.fork_rng(devices=[]):
+        batch = next(iter(batches), None)
+    if batch is None:
+        return  # a stream that can be read once
+    again, labels_again = _pair(batch)
+    if not (np.array_equal(images, again) and np.array_equal(labels, labels_again)):
+        raise UserError(
+            "the data give other images or labels when they are read again (a random transform, or "
+            "a shuffle), so that nobody could repeat the numbers; give them without it"
+        )
 
 
 def _dataset(name: str, images: NDArray[np.uint8], labels: NDArray[np.int64]) -> Dataset:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import filterfalse, islice, takewhile
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
@@ -94,7 +95,7 @@ def evaluate_models(
         device=device.type,
     )
     folder = RunFolder.create_or_continue(out, manifest)
-    pairs = [(classifier, task) for classifier in models.values() for task in tasks]
+    tasks_by_name = {task.data.name: task for task in tasks}
     note = describe_environment(device) | {
         "kernels": _kernels(models.values()),
         "batch_size": options.batch_size,
@@ -102,9 +103,12 @@ def evaluate_models(
     # A look at a finished run leaves it as it is.
     noted = nullcontext() if folder.complete else session(folder, note)
     with noted:
-        for evaluation, (classifier, task) in zip(folder.manifest.evaluations, pairs, strict=True):
+        for evaluation in folder.manifest.evaluations:  # in the order in which the run was begun
             if stop.now:
                 break
+            classifier, task = models[evaluation.label], tasks_by_name[evaluation.dataset.name]
+            by_key = {condition.key: condition for condition in task.conditions}
+            conditions = [by_key[key] for key in evaluation.conditions]
             space = task.data.space
             with _ready(classifier, device):
                 context = Context(
@@ -117,7 +121,7 @@ def evaluate_models(
                     AdversarialStore(folder.path / ADVERSARIAL, options.save_adversarial),
                     options.batch_size,
                 )
-                _evaluate(context, task.conditions, folder, evaluation, options, stop)
+                _evaluate(context, conditions, folder, evaluation, options, stop)
     return Run(folder)
 
 
@@ -171,11 +175,14 @@ def _evaluate(
 
 def _kernels(models: Iterable[Classifier]) -> str:
     """How the processor computes, which changes no more than rounding."""
-    names = ("kernels", "memory_format")
-    settings = {
-        " ".join(str(model.record.details.get(name, "")) for name in names) for model in models
-    }
-    return ", ".join(sorted(text for text in settings if text.strip()))
+    settings = {_kernels_of(model.record.details) for model in models}
+    return ", ".join(sorted(text for text in settings if text))
+
+
+def _kernels_of(details: Mapping[str, Any]) -> str:
+    attention = details.get("sizes", {}).get("attention", "auto")
+    names = [str(details.get(name, "")) for name in ("kernels", "memory_format")]
+    return " ".join([*names, *([f"{attention} attention"] if attention != "auto" else [])]).strip()
 
 
 @contextmanager

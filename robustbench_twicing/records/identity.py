@@ -17,13 +17,22 @@ from .manifest import DatasetRecord, Manifest
 log = logging.getLogger(__name__)
 SETTINGS_OF_A_MODEL = ("sizes", "classes", "takes_pixels", "code_sha256")
 """What changes its numbers, of `ModelRecord.details`."""
+NO_SIZES = ("attention", "num_classes")
+"""Of ``sizes``: kernels, and what the shape of the weights says."""
 
 
 def model_identity(record: ModelRecord) -> dict[str, Any]:
-    """Which model it is: the weights by hash, not by path."""
-    names = ("model", "family", "weights", "weights_sha256", "checkpoint_sha256")
+    """Which model it is: the weights by hash of the tensors, whatever file they are from."""
+    names = ("family", "weights_sha256")
     settings = {name: record.details.get(name) for name in SETTINGS_OF_A_MODEL}
-    return _plain({name: getattr(record, name) for name in names} | settings)
+    if isinstance(settings["sizes"], Mapping):
+        sizes = settings["sizes"].items()
+        settings["sizes"] = {name: size for name, size in sizes if name not in NO_SIZES}
+    if record.family == "user" and settings["code_sha256"]:
+        settings["model"] = record.model.rpartition(":")[2]  # the function, wherever its file is
+    return _plain(
+        {"model": record.model} | {name: getattr(record, name) for name in names} | settings
+    )
 
 
 def images_identity(dataset: DatasetRecord) -> dict[str, Any]:
@@ -63,6 +72,8 @@ def seeded_identity(condition: Condition, manifest: Manifest) -> dict[str, Any]:
 def run_identity(manifest: Manifest) -> dict[str, Any]:
     """What a run folder must have in common with a run that continues it, and shards of one run.
 
+    Models, data sets and conditions may be given in any order; no number depends on it.
+
     Returns:
         By the words in which a message names it.
     """
@@ -71,17 +82,18 @@ def run_identity(manifest: Manifest) -> dict[str, Any]:
         "device": manifest.device,
         "attack precision": manifest.attack_precision,
         "part size": manifest.part_size,
-        "data sets left out": list(manifest.left_out),
-        "models": list(dict.fromkeys(one.label for one in manifest.evaluations)),
-        "data sets": list(dict.fromkeys(one.dataset.name for one in manifest.evaluations)),
+        "data sets left out": sorted(manifest.left_out),
+        "models": sorted({one.label for one in manifest.evaluations}),
+        "data sets": sorted({one.dataset.name for one in manifest.evaluations}),
     }
     for evaluation in manifest.evaluations:
         label, name = evaluation.label, evaluation.dataset.name
-        values[f"conditions on {name}"] = list(evaluation.conditions)
+        values[f"conditions on {name}"] = sorted(evaluation.conditions)
         values[f"limit seed of {name}"] = evaluation.dataset.limit_seed
         values[f"images of {name}"] = images_identity(evaluation.dataset)
-        values[f"model {label}"] = model_identity(evaluation.record)
+        # Before the model: another crop also resamples its position embedding.
         values[f"preprocessing of {label}"] = preprocessing_identity(evaluation.preprocessing)
+        values[f"model {label}"] = model_identity(evaluation.record)
     for condition in manifest.conditions:
         values[f"condition {condition.key}"] = condition_identity(condition)
     return values
@@ -108,14 +120,19 @@ OPTIONS: Mapping[str, str] = {
     "data sets left out": "--without",
     "models": "--model and --label",
     "data sets": "--data",
-    "conditions on": "--suite, --attacks and --eps",
+    "conditions on": "--suite, --attacks, --eps, --protocol, --corruptions and --severities",
     "limit seed of": "--limit and --limit-seed",
-    "images of": "--data, --labels and --limit",
-    "model": "--model and --checkpoint",
-    "preprocessing of": "--crop, --resize, --interpolation, --mean and --std",
+    "images of": "--data, --labels, --classes and --limit",
+    "model": "--model, --checkpoint and --weights",
+    "preprocessing of": "--crop, --resize, --interpolation, --mean, --std and --normalize",
     "condition": "--set, --protocol and the options of the attack",
 }
 """By the first words of a name in `run_identity`: what to look at on the command line."""
+PARTICULAR: Mapping[str, str] = {
+    ".takes_pixels": "--normalize",
+    ".images": "--imagenet-c, --imagenet-c-jpeg and --imagenet-c-size",
+}
+"""The same by a later part of a path."""
 
 
 CODE = (".code_sha256", ".settings.sha256")
@@ -143,7 +160,9 @@ class Difference(NamedTuple):
     @property
     def option(self) -> str:
         """What to look at on the command line, for a difference of two `run_identity`."""
-        return next(text for start, text in OPTIONS.items() if _begins(self.path, start))
+        texts = [text for part, text in PARTICULAR.items() if part in self.path]
+        texts += [text for start, text in OPTIONS.items() if _begins(self.path, start)]
+        return texts[0]
 
 
 def _begins(path: str, start: str) -> bool:
@@ -162,13 +181,23 @@ def first_difference(old: Any, new: Any, path: str = "") -> Difference | None:
     if old == new:
         return None
     if isinstance(old, list) and isinstance(new, list):
-        return Difference(path, _only(old, new), _only(new, old))
+        return Difference(path, *_only_different(old, new))
     return Difference(path, _short(old), _short(new))
 
 
-def _only(one: list[Any], other: list[Any]) -> str:
-    """What is only in the first list; the whole of it where that tells nothing."""
-    return _short([item for item in one if item not in other] or one)
+def _only_different(old: list[Any], new: list[Any]) -> tuple[str, str]:
+    """What is only in one of two lists; of names one side may have all, of numbers both are whole.
+
+    "None of these" is said of a list that lacks what the other has; an empty one says "none".
+    """
+    sides = [[item for item in one if item not in other] for one, other in ((old, new), (new, old))]
+    if not any(sides) or not (all(sides) or all(isinstance(item, str) for item in old + new)):
+        sides = [old, new]
+    texts = [
+        _short(side) if side or not whole else "none of these"
+        for side, whole in zip(sides, (old, new), strict=True)
+    ]
+    return texts[0], texts[1]
 
 
 def _short(value: Any) -> str:

@@ -209,11 +209,21 @@ def test_other_data_models_and_conditions_are_refused_by_name(whole: Run) -> Non
             [*CONDITIONS[:2], other, *CONDITIONS[3:]],
             "settings.steps is 3 there and 4",
         ),
-        (convnet(), data, [*CONDITIONS[1:], clean()], "conditions on tiny is pixel:clean, "),
+        (convnet(), data, CONDITIONS[1:], "conditions on tiny is pixel:clean there and none of"),
     ]
     for model, images, conditions, named in attempts:
         with pytest.raises(UserError, match=named):
             run(model, images, conditions, out, batch_size=3)
+
+
+def test_conditions_in_another_order_continue_the_run(whole: Run, tmp_path: Path) -> None:
+    """In the order in which it was begun, so that the records are the same bit for bit."""
+    out = tmp_path / "run"
+    shutil.copytree(whole.folder.path, out)
+    parts(Run(RunFolder.open(out)))[1].unlink()
+    done = run(convnet(), noise(11), CONDITIONS[::-1], out, batch_size=3)
+    assert done.complete
+    assert text(done.records()) == text(whole.records())
 
 
 def test_another_checkpoint_is_refused_by_its_hash(whole: Run) -> None:

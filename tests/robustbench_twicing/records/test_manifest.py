@@ -8,6 +8,7 @@ import pytest
 
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import ThreatModel
+from robustbench_twicing.data.image_maker import RecordedImages
 from robustbench_twicing.models.family import ModelAbout
 from robustbench_twicing.models.table import MODELS
 from robustbench_twicing.records.first_version import about_of_model
@@ -29,7 +30,9 @@ from tests.plain_manifest import plain_condition, plain_evaluation
         ({"a": 1}, {"a": 1}, None),
         ({"a": 1}, {"a": 2}, "a: 1 there, 2 asked for"),
         ({"a": {"b": {"c": 2}}}, {"a": {"b": {"c": 3}}}, "a.b.c: 2 there, 3 asked for"),
-        ({"a": [1]}, {"a": [1, 2]}, "a: 1 there, 2 asked for"),
+        ({"a": [1]}, {"a": [1, 2]}, "a: 1 there, 1, 2 asked for"),
+        ({"a": ["x"]}, {"a": ["x", "y"]}, "a: none of these there, y asked for"),
+        ({"a": []}, {"a": ["y"]}, "a: none there, y asked for"),
         ({"a": [1, 2]}, {"a": [2, 3]}, "a: 1 there, 3 asked for"),
         ({"a": [1, 2]}, {"a": [2, 1]}, "a: 1, 2 there, 2, 1 asked for"),
         ({"a": [1]}, {"a": []}, "a: 1 there, none asked for"),
@@ -81,17 +84,20 @@ SAME: list[dict[str, Any]] = [
     {"dataset__labelling": "other words"},
     {"dataset__typical_side": 28},
     {"condition__notes": ("other words",)},
+    {"record__checkpoint_sha256": "x"},
+    {"record__weights": "ema"},
     {"condition__flags": ("x",)},
     {"condition__about": About(title="FGSM", one_step=True)},
     {"condition__white_box": True},
     {"on_bad_image": "skip"},
 ]
 OTHER: list[tuple[dict[str, Any], str]] = [
-    ({"record__weights_sha256": "x"}, "--model and --checkpoint"),
-    ({"record__checkpoint_sha256": "x"}, "--model and --checkpoint"),
-    ({"record__details": {"sizes": {"depth": 3}}}, "--model and --checkpoint"),
-    ({"record__details": {"classes": [1, 2]}}, "--model and --checkpoint"),
-    ({"record__details": {"code_sha256": "x"}}, "--model and --checkpoint"),
+    ({"record__weights_sha256": "x"}, "--weights"),
+    ({"record__details": {"sizes": {"depth": 3}}}, "--model, --checkpoint"),
+    ({"record__details": {"classes": [1, 2]}}, "--model, --checkpoint"),
+    ({"record__details": {"code_sha256": "x"}}, "--model, --checkpoint"),
+    ({"record__details": {"takes_pixels": True}}, "--normalize"),
+    ({"condition__images": RecordedImages({"source": "generated-memory"})}, "--imagenet-c-jpeg"),
     ({"preprocessing__crop": 4}, "--crop"),
     ({"preprocessing__std": (0.5, 0.5, 0.5)}, "--std"),
     ({"dataset__fingerprint": "x"}, "--data"),
