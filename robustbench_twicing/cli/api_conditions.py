@@ -109,12 +109,7 @@ def _from_function(name: str, attack: Attack, classifier: Classifier | None) -> 
     protocol = _protocol_of(name, threat)
     settings = settings_of(attack)
     declared = _declared(bound, eps, protocol)
-    named = attack_name(label)
-    if named in ATTACKS and (declared is None or declared.attack != named):
-        raise UserError(
-            f"condition {name!r} is given another function than {label} of this package; call it "
-            f"by a name of its own, like my-{name}"
-        )
+    _check_attack(name, bound, declared)
     condition = declared or Condition(
         name,
         protocol=protocol,
@@ -135,6 +130,20 @@ def _check_budget(name: str, bound: Bound, eps: Fraction) -> None:
         raise UserError(
             f"condition {name!r} is bound to eps={budget:g}, which is {budget * 255:g}/255; "
             "id and function must say the same budget"
+        )
+
+
+def _check_attack(name: str, bound: Bound, declared: Condition | None) -> None:
+    """The name of one of this package's attacks is for that one."""
+    named = attack_name(name.rpartition("@")[0])
+    if named not in ATTACKS:
+        return
+    function = ATTACKS[named].function
+    is_named = function is not None and Bound.of(function).function is bound.function
+    if declared.attack != named if declared else not is_named:
+        raise UserError(
+            f"condition {name!r} is given another function than {named} of this package; call it "
+            f"by a name of its own, like my-{name}"
         )
 
 

@@ -45,7 +45,7 @@ def completed(values: dict[str, Any]) -> dict[str, Any]:
             {"about": about_of(str(condition["attack"]), str(condition["id"])), **condition}
             for condition in values["conditions"]
         ]
-    except (TypeError, KeyError, ValueError):
+    except (TypeError, KeyError, ValueError, OverflowError):
         return values  # no manifest; the caller says so
     return {"left_out": [], **values, "evaluations": evaluations, "conditions": conditions}
 

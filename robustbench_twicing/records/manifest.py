@@ -190,6 +190,11 @@ def _refuse(where: str, reason: str, cause: Exception | None = None) -> NoReturn
 def _contradictions(manifest: Manifest) -> Iterator[str]:
     """What is wrong with a manifest whose values are right one by one."""
     keys = {condition.key for condition in manifest.conditions}
+    pairs = {(evaluation.label, evaluation.dataset.name) for evaluation in manifest.evaluations}
+    if len(keys) < len(manifest.conditions):
+        yield "a condition is there twice"
+    if len(pairs) < len(manifest.evaluations):
+        yield "a model is there twice on one data set"
     for evaluation in manifest.evaluations:
         if set(evaluation.conditions) - keys:
             yield "a condition is not there"

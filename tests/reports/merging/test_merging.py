@@ -218,8 +218,8 @@ FEWER: Mapping[str, Any] = {"a": {"clean": CLEAN[:8], "pgd@1/255": PGD[:8]}}
         ),
         (
             {"a": {"clean": PGD}},
-            {"models": {"a": {"weights": "ema"}}, "data": {"name": "elsewhere"}},
-            "label a is two things: weights is plain in .* and ema in ",
+            {"models": {"a": {"weights_sha256": "e"}}, "data": {"name": "elsewhere"}},
+            "label a is two things: weights_sha256 is .* in .* and e in ",
         ),
         (ONE, {"part_size": 2, "shard": (1, 2)}, "a clean has 9 images in .*1 and 5 in .*2;"),
     ],

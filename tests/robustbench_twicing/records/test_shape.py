@@ -54,6 +54,24 @@ def test_the_wrong_place_is_named(place: str) -> None:
         assert place in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("conditions", "a condition is there twice"), ("evaluations", "a model is there twice")],
+)
+def test_what_is_there_twice_is_refused(name: str, words: str) -> None:
+    values = good()
+    values[name] *= 2
+    with pytest.raises(UserError, match=words):
+        Manifest.from_json(values, "run.json")
+
+
+def test_more_images_than_can_be_counted_are_refused() -> None:
+    values = good()
+    values["evaluations"][0]["dataset"]["n_images"] = float("inf")
+    with pytest.raises(UserError, match="is not a manifest of this version"):
+        Manifest.from_json(values, "run.json")
+
+
 def test_more_parts_than_can_be_looked_for_are_refused(tmp_path: Path) -> None:
     values = good()
     values["evaluations"][0]["dataset"]["n_images"] = 2_000_000_000
