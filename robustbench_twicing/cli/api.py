@@ -147,6 +147,7 @@ def evaluate(
     return run
 
 
+@arguments_named()
 def results(*folders: str | Path) -> pd.DataFrame:
     """The results of run folders, merged: one row per label, data set, protocol and condition.
 

@@ -99,6 +99,7 @@ def test_messages_name_arguments_of_python(tmp_path: Path) -> None:
     ("message", "expected"),
     [
         ("--limit 0 is none", "limit=0 is none"),
+        ("with --on-bad-image skip", "with on_bad_image=skip"),
         ("see --limit and --limit-seed", "see limit= and limit_seed="),
         ("run--out/--out-of: --attack-precision or --eps", "run--out/--out-of: --attack-precision"),
     ],
