@@ -137,15 +137,15 @@ def _evaluate(
     data, size = context.data, folder.manifest.part_size
     parts = options.shard.parts(range(folder.part_count(evaluation)))
     quarantine_damaged_parts(folder, evaluation, options.shard.first_parts(parts))
-    check_same_images(folder, evaluation, data, context.classifier.preprocessing)
+    sources = {one.key: one.images for one in conditions if one.images is not None}
+    maker = Maker(data, context.classifier.preprocessing, sources, options.seed, size)
+    check_same_images(folder, evaluation, maker, conditions)
     is_there = partial(folder.is_there, evaluation)
     done = len(data) - _images_of(filterfalse(is_there, parts), size, len(data))
     context.report(Step(context.label, "", done, done * units(conditions), resumed=True))
     if all(map(is_there, parts)):
         return  # nothing is locked or written: the folder may be read-only
     device = choose_device(options.device)
-    sources = {one.key: one.images for one in conditions if one.images is not None}
-    maker = Maker(data, context.classifier.preprocessing, sources, options.seed, size)
     meter = CostMeter()
     watched = meter.watch(context.classifier)
     with folder.owner(evaluation) as owner, full_fp32(device), watched:

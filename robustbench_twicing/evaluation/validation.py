@@ -1,8 +1,9 @@
 """What can be found wrong before any work: with models, data sets, conditions and images."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -11,11 +12,9 @@ from ..classifiers.device import is_out_of_memory
 from ..classifiers.gradient import eval_mode
 from ..conditions.condition import Condition
 from ..data.dataset import Dataset
-from ..data.decoding import BadImageError
-from ..data.image_maker import place_of
+from ..data.image_maker import ImageRequest, Maker, place_of
 from ..data.imagenet import NUM_CLASSES
 from ..data.loader import pixels_hash
-from ..data.preprocessing import Preprocessing
 from ..errors import UserError
 from ..records.manifest import Evaluation
 from ..records.run_folder import RunFolder
@@ -129,38 +128,54 @@ def count_logits(label: str, classifier: Classifier) -> int:
 
 
 def check_same_images(
-    folder: RunFolder, evaluation: Evaluation, data: Dataset, preprocessing: Preprocessing
+    folder: RunFolder, evaluation: Evaluation, maker: Maker, conditions: Sequence[Condition]
 ) -> None:
     """Decode one image of some finished parts again and compare its pixels with the record.
 
     The fingerprint of a folder knows names and sizes of files; an image that was replaced by one
-    of the same size shows only in its pixels.
+    of the same size shows only in its pixels. Of every condition whose images are files, which are
+    known by their names, one image of the first of these parts is decoded, too.
+
+    Args:
+        folder: of the run.
+        evaluation: as in its manifest.
+        maker: of the images.
+        conditions: of the evaluation.
 
     Raises:
         UserError: an image whose pixels are not those that were evaluated.
     """
-    for index, recorded in _recorded(folder, evaluation):
-        try:
-            now = pixels_hash(data.pixels(index, preprocessing))
-        except BadImageError:
-            now = "unreadable"
+    ids = {condition.id: condition.key for condition in conditions if _shows_files(condition)}
+    for index, condition, recorded in _recorded(folder, evaluation, ids):
+        (image,) = maker.make(ImageRequest(ids.get(condition), [index]))
+        now = "unreadable" if isinstance(image, Exception) else pixels_hash(image)
         if now != recorded:
+            under = f" under {condition}" if condition in ids else ""
             raise UserError(
-                f"{folder.path} was made with other images: {data.ids[index]} of {data.name} is "
-                "not what it was; put the images back, or use another --out"
+                f"{folder.path} was made with other images: {maker.data.ids[index]} of "
+                f"{maker.data.name}{under} is not what it was; put the images back, or use another "
+                "--out"
             )
 
 
-def _recorded(folder: RunFolder, evaluation: Evaluation) -> Iterator[tuple[int, str]]:
-    """Positions and pixel hashes, one of every part that is looked into.
+def _shows_files(condition: Condition) -> bool:
+    return condition.images is not None and "listing_sha256" in condition.images.describe()
 
-    Of conditions that show the images themselves.
+
+def _recorded(
+    folder: RunFolder, evaluation: Evaluation, files: Collection[str]
+) -> Iterator[tuple[int, str, str]]:
+    """Position, condition and pixel hash of one image of every part that is looked into.
+
+    Of conditions that show the images themselves; in the first part, of those of ``files``, too.
     """
     shown = [one.id for one in folder.manifest.conditions if one.images is None]
     missing = set(folder.missing(evaluation))
     finished = [part for part in range(folder.part_count(evaluation)) if part not in missing]
     for part in finished[:: max(1, len(finished) // PARTS)][:PARTS]:
         rows = folder.part_records(evaluation, part).dropna(subset=["pixels_sha256"])
-        rows = rows[rows["condition"].isin(shown)]
-        if len(rows):
-            yield int(rows["index"].iloc[0]), str(rows["pixels_sha256"].iloc[0])
+        looked_into = [rows[rows["condition"].isin(shown)].head(1)]
+        if part == finished[0]:
+            looked_into += [rows[rows["condition"] == name].head(1) for name in files]
+        for row in pd.concat(looked_into).to_dict("records"):
+            yield int(row["index"]), str(row["condition"]), str(row["pixels_sha256"])

@@ -164,6 +164,20 @@ def test_a_written_folder_gives_the_numbers_of_the_fly(
     )
 
 
+def test_corrupted_files_that_were_replaced_are_noticed(data: Dataset, tmp_path: Path) -> None:
+    list(write_folder(data, tmp_path / "c", Recipe(("fog",), (3,))))
+    conditions = [clean(), corruption_condition("fog", 3, folder=tmp_path / "c")]
+    done = run(data, tmp_path / "run", conditions)
+    run(data, tmp_path / "run", conditions)
+    first, *_, last = sorted((tmp_path / "c").rglob("*.JPEG"))
+    assert first.stem in data.ids[0]
+    shutil.copy(last, first)
+    with pytest.raises(
+        UserError, match=r"made with other images: .* under imagenet-c/fog/3 is not"
+    ):
+        run(data, done.folder.path, conditions)
+
+
 def test_a_larger_model_scores_the_same_images_resized(data: Dataset, tmp_path: Path) -> None:
     list(write_folder(data, tmp_path / "c", Recipe(("fog",), (3,))))
     found = []
