@@ -191,6 +191,8 @@ def _contradictions(manifest: Manifest) -> Iterator[str]:
     """What is wrong with a manifest whose values are right one by one."""
     keys = {condition.key for condition in manifest.conditions}
     pairs = {(evaluation.label, evaluation.dataset.name) for evaluation in manifest.evaluations}
+    if not manifest.evaluations:
+        yield "it names no model"
     if len(keys) < len(manifest.conditions):
         yield "a condition is there twice"
     if len(pairs) < len(manifest.evaluations):

@@ -28,6 +28,7 @@ WRONG: dict[str, tuple[tuple[str | int, ...], Any]] = {
     "clean: it changes": (("conditions", 0, "changed"), {"steps": 3}),
     "batch_size": (("batch_size",), 0),
     "seed": (("seed",), "0"),
+    "it names no model": (("evaluations",), []),
 }
 
 
