@@ -8,7 +8,7 @@ INSTALLED := PYTHONPATH=$(COPY) $(CURDIR)/$(BIN)/python -P $(COPY)/bin/robustben
 
 FASHION_MNIST ?= /usr/share/datasets/fashion-mnist
 
-.PHONY: demo test quick quick-tests types fuzz fault check fix bench same wheel zoo zoo-seeds cut
+.PHONY: demo test quick quick-tests types fuzz fault autoattack check fix bench same wheel zoo zoo-seeds cut
 
 demo: $(STAMP)  ## the main job on the bundled images
 	$(BIN)/python run_eval.py demo
@@ -52,6 +52,9 @@ bench: $(STAMP)  ## speed against other libraries, measured in one run, as docs/
 
 same: $(STAMP)  ## the same numbers as an earlier commit, bit for bit; DEIT=FILE PHOTOS=DIR: real ones, too
 	$(BIN)/python -m benchmarks.same $(if $(DEIT),--checkpoint $(DEIT)) $(if $(PHOTOS),--photos $(PHOTOS))
+
+autoattack: $(STAMP)  ## a bundled model under AutoAttack, and its authors' code called directly
+	AUTOATTACK=100 $(BIN)/python -m pytest -q tests/attacks/libraries/test_from_pyautoattack.py -k bundled
 
 fault: $(STAMP)  ## kill an evaluation 40 times, a worker of torchrun, fill a disk, damage parts
 	FAULT_KILLS=40 $(BIN)/python -m pytest -q tests/faults

@@ -15,7 +15,7 @@ from robustbench_twicing.data.imagenet_c import OTHERS_PREFIX, PREFIX
 from robustbench_twicing.files.source_code import is_same_place
 from robustbench_twicing.registry import Registry
 
-from .libraries.from_torchattacks import PRESETS
+from .libraries.presets import PRESETS
 from .restarts import worst_of
 from .spec import AttackSpec, Settings
 

@@ -43,7 +43,6 @@ def find_attack(name: str) -> AttackSpec:
         PRESETS,
         foolbox_attack,
         own_attack,
-        preset_attack,
         torchattacks_attack,
     )
 
@@ -60,6 +59,5 @@ def find_attack(name: str) -> AttackSpec:
     known: Registry[Callable[[], AttackSpec]] = Registry("attack")
     for declared in ATTACKS:
         known[declared] = partial(ATTACKS.__getitem__, declared)
-    for preset in PRESETS:
-        known[preset] = partial(preset_attack, preset)
+    known.update(PRESETS)
     return known[name]()

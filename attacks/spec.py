@@ -42,6 +42,8 @@ class AttackSpec:
         shorts: options of `eval` that are short for ``--set`` of a constant, by the constant.
         draws: it draws random numbers.
         stops_early: it leaves images alone once they are fooled; ``passes`` is its cost at most.
+        versions: by the words that its constant ``version`` may be beside its default, the attack
+            that it then is.
     """
 
     name: str
@@ -62,6 +64,7 @@ class AttackSpec:
     shorts: Mapping[str, str] = field(default_factory=dict)
     draws: bool = True
     stops_early: bool = False
+    versions: Mapping[str, "AttackSpec"] = field(default_factory=dict)
 
     def condition(
         self, eps: Fraction, protocol: str = "pixel", overrides: Settings | None = None
@@ -83,11 +86,14 @@ class AttackSpec:
                 f"attack {self.name} cannot follow protocol {protocol}; "
                 f"it knows {', '.join(self.protocols)}"
             )
+        overrides = overrides or {}
+        spec = self.versions.get(overrides.get("version", ""), self)
         defaults = {**self.settings, **self.under.get(protocol, {})}
-        settings = {name: (overrides or {}).get(name, value) for name, value in defaults.items()}
-        if wrong := self.contradiction(settings):
+        settings = {**spec.settings, **spec.under.get(protocol, {})}
+        settings |= {name: value for name, value in overrides.items() if name in settings}
+        if wrong := spec.contradiction(settings):
             raise UserError(f"attack {self.name}: {wrong}")
-        passes = self.passes(settings)
+        passes = spec.passes(settings)
         return Condition(
             condition_id(self.name, eps),
             self.name,
@@ -95,11 +101,15 @@ class AttackSpec:
             protocol=protocol,
             threat=threat,
             settings=settings,
-            changed={name: value for name, value in defaults.items() if settings[name] != value},
+            changed={
+                name: value
+                for name, value in defaults.items()
+                if name in overrides and settings[name] != value
+            },
             sweep=self.sweep,
             white_box=self.white_box,
             passes=None if passes is None else (passes[0] + SCORING_PASSES, passes[1]),
             notes=self.notes,
-            about=self.about,
+            about=spec.about,
             code_sha256=foreign_code_sha256(self.function or self.sweep, self.sweep),
         )

@@ -1,4 +1,4 @@
-"""torchattacks' L-infinity attacks (and AutoAttack), by name."""
+"""torchattacks' L-infinity attacks, by name."""
 
 from collections.abc import Mapping
 from contextlib import redirect_stdout
@@ -18,16 +18,14 @@ from .blocks import BLOCK_NOTE, BlockSweep
 from .signatures import constants_of, source_of
 
 HOME = "https://github.com/Harry24k/adversarial-attacks-pytorch"
-AUTOATTACK = "autoattack"
-PRESETS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    AUTOATTACK: ("AutoAttack", {}),
-    "apgd": ("APGD", {"steps": 100, "loss": "ce"}),
-    "apgd-dlr": ("APGD", {"steps": 100, "loss": "dlr"}),
-}
-"""Names of our own for attacks of torchattacks, with the constants of AutoAttack's paper."""
 BLACK_BOX = frozenset({"Square", "SPSA"})
 GRADIENT_FREE = frozenset({"AutoAttack", "Square"})
 """They find what gradients do not show: AutoAttack by the Square attack in it."""
+NOTES = {
+    "AutoAttack": "torchattacks' AutoAttack takes 10 steps where its authors take 100, and is "
+    "weaker than theirs, which is autoattack."
+}
+"""What a reader of the numbers of an attack must know beside `BLOCK_NOTE`."""
 TORCHATTACKS = (
     "FGSM",
     "BIM",
@@ -58,11 +56,15 @@ TORCHATTACKS = (
 """The attacks of torchattacks 3.5.1 with an L-infinity budget."""
 
 
-def preset_attack(name: str) -> AttackSpec:
-    """An attack of `PRESETS`, under its name there."""
-    kind, constants = PRESETS[name]
-    spec = torchattacks_attack(kind, alias=name)
-    return replace(spec, settings={**spec.settings, **constants})
+def apgd(name: str, *, loss: str) -> AttackSpec:
+    """Auto-PGD with the constants of AutoAttack's paper.
+
+    Args:
+        name: for condition ids.
+        loss: ``ce`` or ``dlr``.
+    """
+    spec = torchattacks_attack("APGD", alias=name)
+    return replace(spec, settings={**spec.settings, "steps": 100, "loss": loss})
 
 
 def torchattacks_attack(name: str, *, alias: str | None = None) -> AttackSpec:
@@ -97,7 +99,7 @@ def torchattacks_attack(name: str, *, alias: str | None = None) -> AttackSpec:
         settings=constants,
         white_box=name not in BLACK_BOX,
         protocols=("pixel",),
-        notes=(BLOCK_NOTE,),
+        notes=(BLOCK_NOTE, *([NOTES[name]] if name in NOTES else [])),
         about=About(gradient_free=name in GRADIENT_FREE),
     )
 

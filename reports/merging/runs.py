@@ -60,6 +60,13 @@ class Entry:
         return self.evaluation.label, self.dataset, self.condition.protocol, self.condition.id
 
     @property
+    def shown_flags(self) -> tuple[str, ...]:
+        """Of `flags`, without those that say what other attacks of the run had to leave out."""
+        of_attacks = {flag for one in self.manifest.conditions for flag in one.about.few_classes}
+        others = of_attacks - set(self.condition.about.few_classes)
+        return tuple(flag for flag in self.flags if flag not in others)
+
+    @property
     def n_expected(self) -> int:
         """Images that the condition is about; with fewer records the entry is incomplete."""
         return self.evaluation.conditions[self.condition.key]

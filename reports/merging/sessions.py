@@ -12,7 +12,7 @@ from robustbench_twicing.records.manifest import Manifest
 
 VERSIONS, MACHINES = "mixed-versions", "mixed-machines"
 """Flags of the numbers of a run on which unlike processes worked."""
-NOTED_LATER = ("kernels", "batch size")
+NOTED_LATER = ("kernels", "batch size", "pyautoattack")
 COMMIT = 10
 """Digits of a commit that are shown."""
 MOST_VALUES = 4

@@ -29,7 +29,8 @@ _MEANINGS = {
     r"hidden-(\d+)": "{0} entries of the data folder whose names begin with a dot were left out.",
     r"limit-(\d+)-of-(\d+)": "a seeded subset of {0} of the {1} images, not the whole data set.",
     r"not-deterministic": "two equal forward passes gave different logits: the network draws "
-    "random numbers, so this is one draw of its accuracy, under attacks on changing gradients.",
+    "random numbers, so this is one draw of its accuracy, under attacks on changing gradients; "
+    "AutoAttack's version for such networks is --set autoattack.version=rand.",
     r"gradient-not-deterministic": "two equal backward passes gave different gradients: attacks "
     "follow noise, so the accuracy is not evidence of robustness.",
     r"batch-dependent": "an image's logits depend on the images beside it: the number is one of "
@@ -49,6 +50,10 @@ _MEANINGS = {
     "of the budget: the steps are too few or too short, and the attack could be stronger.",
     r"8bit-(.+)-right": "rounding the adversarial images to 8 bits changes how many are right by "
     "{0}: as files they would score differently.",
+    r"no-targeted-dlr": "the network has fewer than four classes, for which APGD-T has no loss "
+    "(targeted DLR): AutoAttack ran without that part.",
+    r"no-dlr": "the network has fewer than three classes, for which the DLR loss does not exist: "
+    "AutoAttack ran without that part.",
     r"saturated-(.+)": "at {0} of the images float32 takes the true class's probability for 1, "
     "where gradients vanish.",
     r"not-monotone": "accuracy is higher than at a smaller budget of the same attack, whose images "

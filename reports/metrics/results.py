@@ -210,7 +210,7 @@ def _flags(row: Result) -> list[str]:
     entry, missing = row.entry, row.counts["missing"]
     condition, dataset, manifest = entry.condition, entry.evaluation.dataset, entry.manifest
     flags = [*entry.evaluation.record.flags, *dataset.flags, *condition.flags]
-    flags += [*_about_labels(entry), *_about_corrupted(entry), *entry.flags]
+    flags += [*_about_labels(entry), *_about_corrupted(entry), *entry.shown_flags]
     if dataset.skipped:
         flags.append("files-left-out")
     flags += [f"{name}={condition.settings[name]}" for name in condition.changed]

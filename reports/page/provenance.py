@@ -128,7 +128,10 @@ def _software(session: Session) -> dict[str, Any]:
         "robustbench_twicing": session.robustbench_twicing,
         "commit": session.commit(),
         "python": session.python,
-        **{name: versions.get(name) for name in ("torch", "timm", "torchattacks", "foolbox")},
+        **{
+            name: versions.get(name)
+            for name in ("torch", "timm", "pyautoattack", "torchattacks", "foolbox")
+        },
         "device": session.device,
         "threads": session.threads,
         "platform": session.platform,

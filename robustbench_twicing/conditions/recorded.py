@@ -1,7 +1,8 @@
 """What run.json says of a condition beyond plain values, and how it is read back."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -24,6 +25,8 @@ class About:
         control: random changes, which every attack must beat.
         group: of a corruption: what kind of change it is. It decides nothing: mCE counts fifteen of
             ImageNet-C's names, whatever their group.
+        few_classes: by flag, the number of classes below which a part of the attack does not exist
+            and is left out, with this flag.
     """
 
     title: str = ""
@@ -32,6 +35,7 @@ class About:
     gradient_free: bool = False
     control: bool = False
     group: str = ""
+    few_classes: Mapping[str, int] = field(default_factory=dict)
 
 
 RECORDED_BUDGET = r"[0-9]{1,2000}(/0*[1-9][0-9]{0,1999})?"

@@ -119,4 +119,6 @@ def _flags(
         return flags
     pixels = batch.pixels[: 1 if halved else context.batch_size]
     gradients = any(condition.white_box for condition in conditions)
-    return (*flags, *network_flags(context.classifier, pixels, device, gradients=gradients))
+    few = {flag: least for one in conditions for flag, least in one.about.few_classes.items()}
+    found = network_flags(context.classifier, pixels, device, gradients=gradients, few_classes=few)
+    return (*flags, *found)

@@ -1,6 +1,6 @@
 """What a few passes tell of a network whose numbers would mislead: one flag for each fault."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import torch
@@ -22,9 +22,14 @@ GRADIENT_ROUNDING = 1e-2
 
 
 def network_flags(
-    model: nn.Module, pixels: NDArray[np.uint8], device: torch.device, *, gradients: bool
+    model: nn.Module,
+    pixels: NDArray[np.uint8],
+    device: torch.device,
+    *,
+    gradients: bool,
+    few_classes: Mapping[str, int] | None = None,
 ) -> Iterator[str]:
-    """Flags of a network whose answers are drawn, depend on the batch, or are no logits.
+    """Flags of a network whose answers are drawn, depend on the batch, are no logits, or too few.
 
     Args:
         model: pixels (N, 3, H, W) in [0, 1] to logits, on its device, in eval mode.
@@ -33,6 +38,7 @@ def network_flags(
             and tells nothing of batches.
         device: of the model.
         gradients: whether attacks will follow them.
+        few_classes: by flag, the number of classes below which a network has it.
 
     Yields:
         Nothing without images.
@@ -43,6 +49,7 @@ def network_flags(
     x[1:] /= 2
     with torch.no_grad():
         one, other = model(x[:1]), model(x[:1])
+        yield from (flag for flag, least in (few_classes or {}).items() if one.shape[1] < least)
         if not _alike(one, other, ROUNDING):
             yield RANDOM
             return

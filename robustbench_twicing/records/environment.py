@@ -18,6 +18,7 @@ PACKAGES = (
     "torch",
     "torchvision",
     "timm",
+    "pyautoattack",
     "torchattacks",
     "foolbox",
     "numpy",

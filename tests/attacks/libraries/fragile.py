@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import pyautoattack
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu
@@ -35,6 +36,22 @@ SMALL = {
     "binary_search_steps": 2,
 }
 """Constants of all libraries, cut down; an attack takes those that it has."""
+
+
+def small(name: str) -> dict[str, int]:
+    """Constants of an attack, cut down; those of AutoAttack are fixed."""
+    return {"block": SMALL["block"]} if name == "autoattack" else SMALL
+
+
+class ShortAutoAttack(pyautoattack.AutoAttack):  # type: ignore[misc]
+    """The authors' code with few steps and queries, to stand in its place."""
+
+    def _set_version(self, version: str = "standard") -> None:
+        super()._set_version(version)
+        for part in (self.apgd, self.apgd_targeted, self.fab):
+            part.n_iter = 6
+        self.square.n_queries = 40
+
 
 BLACK_BOX = {
     "torchattacks:Square",

@@ -14,7 +14,7 @@ from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import check_adversarial
 
-from .fragile import COUNT, EPS, EVERY, SIDE, SMALL, batch, classifier, images
+from .fragile import COUNT, EPS, EVERY, SIDE, ShortAutoAttack, batch, classifier, images, small
 
 pytestmark = pytest.mark.slow
 
@@ -41,8 +41,13 @@ FINDS_NOTHING = {"torchattacks:Square", "foolbox:LinfRepeatedAdditiveUniformNois
 """With so few queries; they give back the clean image."""
 
 
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyautoattack.AutoAttack", ShortAutoAttack)
+
+
 def condition(name: str, **settings: Any) -> Condition:
-    return find_attack(name).condition(EPS, overrides={**SMALL, **settings})
+    return find_attack(name).condition(EPS, overrides={**small(name), **settings})
 
 
 def run(name: str, made: AttackBatch) -> Tensor:

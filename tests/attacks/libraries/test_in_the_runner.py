@@ -12,7 +12,7 @@ from attacks import find_attack
 from robustbench_twicing.conditions.condition import clean
 from tests import tiny
 
-from .fragile import BLACK_BOX, EPS, EVERY, SMALL, batch, classifier, images
+from .fragile import BLACK_BOX, EPS, EVERY, ShortAutoAttack, batch, classifier, images, small
 
 pytestmark = pytest.mark.slow
 
@@ -24,13 +24,18 @@ DIVIDES_BY_THE_GRADIENT = {
 """0 / 0 where the gradient is zero: they make images of NaN, which are error rows."""
 
 
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyautoattack.AutoAttack", ShortAutoAttack)
+
+
 def of_runner(network: nn.Module | None, out: Path, levels: float = 8) -> Mapping[str, Any]:
     """Rows of results.csv by condition, all attacks on five images in batches of three."""
     model = classifier(network)
     arrays = (images() * 255).round().to(torch.uint8).permute(0, 2, 3, 1).numpy()
     labels = batch(model, wrong=()).y.tolist()
     eps = EPS * int(levels * 100) / 800
-    asked = [find_attack(name).condition(eps, overrides=SMALL) for name in EVERY]
+    asked = [find_attack(name).condition(eps, overrides=small(name)) for name in EVERY]
     done = tiny.run(
         model, tiny.dataset(arrays, labels), [clean(), *asked], out / "run", batch_size=3
     )
@@ -111,4 +116,4 @@ def test_a_zero_gradient_is_flagged_or_an_error(tmp_path: Path) -> None:
     for name in set(EVERY) - failed:
         flagged = "zero-gradient-100%" in rows[name]["flags"].split(";")
         assert flagged == (name not in BLACK_BOX), name
-    assert rows["autoattack"]["robust_top1"] == 0
+    assert rows["autoattack"]["robust_top1"] < 50  # by the Square attack, with few queries
