@@ -20,7 +20,7 @@ KEYS = ("part", "label", "dataset", "protocol", "condition", "image", "number", 
 META = b"robustbench_twicing"
 WORDING = frozenset({"notes", "messages", "about"})
 """Entries of run.json that hold words for readers: sentences, and what reports say of a thing."""
-WRITTEN_LATER = frozenset({"limit_seed"})
+WRITTEN_LATER = frozenset({"limit_seed", "score_8bit"})
 """Entries of run.json that the earlier commit did not write; records say what came of them."""
 UNLIKE_ANYWAY = frozenset({"seconds", "belongs_to"})
 """In the metadata of parts: time, and a hash of run.json with its sentences."""

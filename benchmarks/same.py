@@ -47,8 +47,7 @@ ATTACKS = {
 FEW = f"--attacks clean,fgsm,pgd,noise --eps 1/255,4/255 {CORRUPTED} {IMAGES}"
 PHOTOGRAPHS = f"--attacks clean,fgsm,pgd --eps 1/255 --limit 12 --batch-size 4 {PLAIN}"
 SHARDS = 3
-FINISHED = (0, 3)
-"""Exit statuses of a command that came to its end; 3 is with error rows, which are compared."""
+FINISHED = (0, 3)  # exit statuses at the end; 3 is with error rows, which are compared
 
 
 @dataclass
@@ -59,12 +58,14 @@ class Side:
         name: ``there`` or ``here``.
         tree: the folder with run_eval.py.
         runs: the folder in which its run folders are.
+        options: of every evaluation, beside those of the command.
         seconds: how long its commands took, by the clock.
     """
 
     name: str
     tree: Path
     runs: Path
+    options: Sequence[str] = ()
     seconds: float = 0.0
 
     def environment(self) -> dict[str, str]:
@@ -101,6 +102,7 @@ class Command(NamedTuple):
         """In a process of its own, whose standard error goes to a file beside the folder."""
         out = side.runs / self.out
         asked = [*(str(side.runs / name) for name in self.reads), *self.options, "--out", str(out)]
+        asked += side.options if self.verb == "eval" else ()
         with out.with_suffix(".stderr").open("wb") as errors:
             return subprocess.Popen(
                 [sys.executable, "run_eval.py", self.verb, *asked],
@@ -146,13 +148,9 @@ def run(command: Command, sides: Sequence[Side], *, kill: bool = False) -> None:
 
 
 def runs(there: Side, here: Side, photographs: Sequence[str]) -> Iterator[Comparison]:
-    """Make every run on both sides and compare each with its counterpart.
-
-    Without options of a model and images, nothing is evaluated on photographs.
-    """
+    """Make every run on both sides and compare; on photographs only with options of these."""
     both = (there, here)
-    few = Command("eval", "whole", [*FEW_MODELS, *shlex.split(FEW)])
-    commands = [few]
+    commands = [few := Command("eval", "whole", [*FEW_MODELS, *shlex.split(FEW)])]
     for protocol, attacks in ATTACKS.items():
         asked = [*MODELS, "--protocol", protocol, "--attacks", attacks, *shlex.split(ALL)]
         commands.append(Command("eval", protocol, asked))
@@ -236,6 +234,8 @@ def main() -> None:
         with worktree(asked.base, Path(temporary) / "base") as base:
             there = Side("there", base, kept / "there")
             here = Side("here", asked.here.resolve(strict=True), kept / "here")
+            if not any("score_8bit" in file.read_text() for file in base.rglob("options.py")):
+                here.options = ("--score-8bit", "all")  # as the commit always did
             for side in (there, here):
                 side.runs.mkdir(parents=True)
                 side.check_imports()

@@ -98,9 +98,12 @@ def _not_used(result: Scored) -> Iterator[str]:
 
 
 def _rounding(result: Scored) -> Iterator[str]:
-    change = int((result.rows["rank_8bit"] == 0).sum()) - result.right
-    if abs(change) > ROUNDING_SHARE * len(result.rows):
-        yield f"8bit-{change:+d}-right"
+    """Over the rows that were scored both ways."""
+    both = result.rows.dropna(subset="rank_8bit")
+    change = int((both["rank_8bit"] == 0).sum() - (both["rank"] == 0).sum())
+    if abs(change) > max(1, ROUNDING_SHARE * len(both)):
+        sample = "" if len(both) == len(result.rows) else f"-of-{len(both)}"
+        yield f"8bit-{change:+d}{sample}-right"
 
 
 def _saturated(result: Scored) -> Iterator[str]:

@@ -48,6 +48,8 @@ _MEANINGS = {
     "there were before it, which points to masked or misleading gradients.",
     r"budget-not-used-(.+)": "no pixel of the images that stayed right was moved by more than {0} "
     "of the budget: the steps are too few or too short, and the attack could be stronger.",
+    r"8bit-(.+)-of-(.+)-right": "rounding the adversarial images to 8 bits changes how many of a "
+    "sample of {1} are right by {0}: as files they would score differently.",
     r"8bit-(.+)-right": "rounding the adversarial images to 8 bits changes how many are right by "
     "{0}: as files they would score differently.",
     r"no-targeted-dlr": "the network has fewer than four classes, for which APGD-T has no loss "

@@ -78,6 +78,7 @@ def evaluate(
     on_bad_image: str = "stop",
     workers: int = 1,
     cache: str | Path | None = None,
+    score_8bit: str | None = None,
 ) -> EvaluatedRun:
     """Evaluate one model on one data set under some conditions, and write results.csv.
 
@@ -108,6 +109,8 @@ def evaluate(
         workers: processes that read and corrupt images. With more than 1 the calling script needs
             ``if __name__ == "__main__":``, as for all of `multiprocessing`.
         cache: folder in which decoded crops are kept; None keeps none.
+        score_8bit: adversarial images that are scored rounded to 8 bits, too: ``sample`` or
+            ``all``; None: a sample, or as the run began.
 
     Raises:
         TypeError: a model, data, conditions or number of a kind that is not accepted; it names
@@ -125,6 +128,7 @@ def evaluate(
         on_bad_image=on_bad_image,
         device=device,
         workers=workers,
+        score_8bit=score_8bit,
     )
     dataset = open_data(data, limit=limit, seed=limit_seed, num_classes=num_classes)
     if cache is not None:

@@ -5,8 +5,10 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from inspect import GEN_CLOSED, getgeneratorstate
 
+import numpy as np
 import pyarrow as pa
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..classifiers.classifier import std_of
@@ -18,6 +20,7 @@ from ..data.image_maker import place_of
 from ..data.loader import LoadedBatch
 from ..errors import BrokenAttackError, ModelChangedError
 from ..files.printable import one_line
+from ..records.adversarial import AdversarialStore
 from ..records.cost import CostMeter
 from .checks.network_guard import NetworkGuard
 from .clean_step import CleanBatch
@@ -69,10 +72,11 @@ def _outcomes(
     if guard is None:
         raise ValueError(f"{group[0].id}: nothing guards the network while it is attacked")
     sweep = _sweep(group[0].sweep, attacked, group)
-    keep = partial(_keep, context, batch, attacked)
+    keep = partial(_keep, context.store, context, batch, attacked) if context.store else None
+    rescored = [row for row, index in enumerate(batch.indices) if index in context.rescored]
     for position, condition in enumerate(group, 1):
         with meter.measure(condition.key):
-            outcome = _attack_and_score(attacked, condition, sweep, guard, keep)
+            outcome = _attack_and_score(attacked, condition, sweep, guard, keep, rescored)
         yield condition, outcome
         if outcome.message not in ("", TOO_FEW) and getgeneratorstate(sweep) == GEN_CLOSED:
             sweep = _sweep(group[0].sweep, attacked, group[position:])
@@ -80,17 +84,19 @@ def _outcomes(
 
 
 def _keep(
+    store: AdversarialStore,
     context: Context,
     batch: LoadedBatch,
     attacked: AttackBatch,
     condition: Condition,
     x_adv: Tensor,
 ) -> None:
-    """Keep the checked adversarial images where that is asked for."""
-    if context.store is not None:
-        place = (context.label, context.data.name, condition.protocol, condition.id)
-        x, adversarial = attacked.x.detach().cpu().numpy(), x_adv.detach().cpu().numpy()
-        context.store.save(place, batch.indices, attacked.images, x, adversarial)
+    """Keep the checked adversarial images of a batch."""
+    if min(batch.indices) >= store.limit:
+        return
+    place = (context.label, context.data.name, condition.protocol, condition.id)
+    x, adversarial = attacked.x.detach().cpu().numpy(), x_adv.detach().cpu().numpy()
+    store.save(place, batch.indices, attacked.images, x, adversarial)
 
 
 def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> Generator[Tensor]:
@@ -108,7 +114,8 @@ def _attack_and_score(
     condition: Condition,
     sweep: Generator[Tensor],
     guard: NetworkGuard,
-    keep: Keep,
+    keep: Keep | None,
+    rescored: Sequence[int],
 ) -> Outcome:
     """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
     try:
@@ -117,8 +124,8 @@ def _attack_and_score(
         change = check_adversarial(attacked.x, x_adv, eps, condition.threat, std, images=images)
         with torch.no_grad():
             scores = score(attacked.model(x_adv), attacked.y, images)
-            rounded = score(attacked.model(round_to_8_bits(x_adv)), attacked.y, images)
-        outcome = Outcome(scores, change.double().cpu(), rounded.rank)
+            rounded = _rank_8bit(attacked, x_adv, rescored)
+        outcome = Outcome(scores, change.double().cpu(), rounded)
     except ModelChangedError:
         raise  # it could not be put back
     except StopIteration:
@@ -130,8 +137,20 @@ def _attack_and_score(
         if isinstance(error, BrokenAttackError):
             return Outcome(None, message=str(error))
         return Outcome(None, message=f"{type(error).__name__}: {error}{place_of(error)}")
-    keep(condition, x_adv)
+    if keep is not None:
+        keep(condition, x_adv)
     return outcome
+
+
+def _rank_8bit(attacked: AttackBatch, x_adv: Tensor, rows: Sequence[int]) -> NDArray[np.object_]:
+    """Rank of some images of the batch after rounding to 8 bits; None for the others."""
+    ranks = np.full(len(x_adv), None, np.object_)
+    if rows:
+        chosen = list(rows)
+        images = [attacked.images[row] for row in rows]
+        logits = attacked.model(round_to_8_bits(x_adv[chosen]))
+        ranks[chosen] = score(logits, attacked.y[chosen], images).rank.numpy()
+    return ranks
 
 
 def round_to_8_bits(x_adv: Tensor) -> Tensor:

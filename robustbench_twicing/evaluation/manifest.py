@@ -49,6 +49,7 @@ def make_manifest(
         on_bad_image=options.on_bad_image,
         device=device,
         attack_precision=options.attack_precision,
+        score_8bit=options.score_8bit or "sample",
     )
 
 

@@ -88,6 +88,8 @@ class Options:
         shard: the parts that this process works on.
         attack_precision: ``fp32``, or ``bf16`` or ``fp16`` autocast while an attack runs; scores
             are always computed in fp32.
+        score_8bit: which adversarial images of a new run are scored rounded to 8 bits, too: a
+            ``sample`` or ``all``. None: a sample; a run that is continued keeps its own.
         save_adversarial: keep the adversarial images of the first N images.
         workers: processes that read and corrupt images; with 1, a thread of this process does.
     """
@@ -99,6 +101,7 @@ class Options:
     device: str = "auto"
     shard: Shard = WHOLE
     attack_precision: str = "fp32"
+    score_8bit: str | None = None
     save_adversarial: int = 0
     workers: int = 1
 
@@ -114,6 +117,8 @@ class Options:
             raise UserError(
                 f"--attack-precision {self.attack_precision!r} is unknown; it is {known}"
             )
+        if self.score_8bit not in (None, "sample", "all"):
+            raise UserError(f"--score-8bit {self.score_8bit!r} is unknown; it is sample or all")
         if self.save_adversarial < 0:
             raise UserError(f"--save-adversarial {self.save_adversarial} is less than 0")
         if self.workers < 1:

@@ -63,12 +63,13 @@ def score(logits: Tensor, y: Tensor, images: Sequence[str] = ()) -> Scores:
 class Outcome(NamedTuple):
     """Scores, distances and ranks after rounding to 8 bits; or why there are none.
 
-    Images that were not attacked have no distance; in 8 bits they are what they are.
+    Images that were not attacked have no distance; in 8 bits they are what they are. Of those that
+    were, ``rank_8bit`` (N,) has None where an image was not scored once more.
     """
 
     scores: Scores | None
     distance: Tensor | None = None
-    rank_8bit: Tensor | None = None
+    rank_8bit: NDArray[np.object_] | None = None
     message: str = ""
 
 
@@ -120,9 +121,10 @@ def score_rows(fields: Columns, condition: Condition, outcome: Outcome) -> pa.Ta
     if outcome.scores is None:
         return _table(fields, condition, Status.ERROR.value, outcome.message)
     scores = outcome.scores
-    rounded = scores.rank if outcome.rank_8bit is None else outcome.rank_8bit
-    tensors = {**scores._asdict(), "linf": outcome.distance, "rank_8bit": rounded}
+    tensors = {**scores._asdict(), "linf": outcome.distance, "rank_8bit": scores.rank}
     scored = {name: tensor.numpy() for name, tensor in tensors.items() if tensor is not None}
+    if outcome.rank_8bit is not None:
+        scored["rank_8bit"] = outcome.rank_8bit
     return _table(fields | scored, condition, Status.OK.value, None)
 
 

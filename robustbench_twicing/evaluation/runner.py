@@ -19,6 +19,7 @@ from ..classifiers.precision import full_fp32
 from ..conditions.condition import Condition
 from ..data.image_maker import Maker
 from ..data.loader import load_batches
+from ..errors import UserError
 from ..records.adversarial import FOLDER as ADVERSARIAL
 from ..records.adversarial import AdversarialStore
 from ..records.cost import CostMeter
@@ -30,7 +31,7 @@ from .manifest import make_manifest
 from .options import PRECISIONS, Options
 from .part import evaluate_part
 from .progress import Report, Step, Stop, silent
-from .tasks import Context, Task
+from .tasks import Context, Task, rescored
 from .validation import check_request, check_same_images
 
 __all__ = ["Options", "Run", "evaluate_models", "units"]
@@ -96,6 +97,12 @@ def evaluate_models(
     )
     folder = RunFolder.create_or_continue(out, manifest)
     tasks_by_name = {task.data.name: task for task in tasks}
+    score_8bit = folder.manifest.score_8bit
+    if options.score_8bit not in (None, score_8bit):
+        raise UserError(
+            f"{out} was begun with --score-8bit {score_8bit}, not {options.score_8bit}; leave the "
+            "option out, or use another --out"
+        )
     note = describe_environment(device) | {
         "kernels": _kernels(models.values()),
         "batch_size": options.batch_size,
@@ -118,8 +125,9 @@ def evaluate_models(
                     options.seed,
                     report,
                     PRECISIONS[options.attack_precision],
-                    AdversarialStore(folder.path / ADVERSARIAL, options.save_adversarial),
+                    _store(folder, options),
                     options.batch_size,
+                    rescored(task.data, options.seed, score_8bit),
                 )
                 _evaluate(context, conditions, folder, evaluation, options, stop)
     return Run(folder)
@@ -183,6 +191,12 @@ def _kernels_of(details: Mapping[str, Any]) -> str:
     attention = details.get("sizes", {}).get("attention", "auto")
     names = [str(details.get(name, "")) for name in ("kernels", "memory_format")]
     return " ".join([*names, *([f"{attention} attention"] if attention != "auto" else [])]).strip()
+
+
+def _store(folder: RunFolder, options: Options) -> AdversarialStore | None:
+    if not options.save_adversarial:
+        return None
+    return AdversarialStore(folder.path / ADVERSARIAL, options.save_adversarial)
 
 
 @contextmanager

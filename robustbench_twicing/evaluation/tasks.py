@@ -14,10 +14,13 @@ from ..data.dataset import Dataset
 from ..data.imagenet import NUM_CLASSES, SUBSETS, ClassList
 from ..errors import UserError
 from ..records.adversarial import AdversarialStore
+from ..seeds import derive_seed
 from .class_subsets import count_images
 from .progress import Report
 
 ALL_CLASSES: ClassList = "imagenet-1k"
+ONE_IN, MOST_RESCORED = 8, 256
+"""Of a data set's images, how many are scored rounded to 8 bits, unless all are."""
 
 
 class Context(NamedTuple):
@@ -32,6 +35,7 @@ class Context(NamedTuple):
         precision: number format of the attacks' passes.
         store: keeps adversarial images; None keeps none.
         batch_size: images that are computed together, at most.
+        rescored: positions of the images that are scored rounded to 8 bits, too.
         state: of the classifier before any attack; None where nothing is attacked.
     """
 
@@ -43,7 +47,25 @@ class Context(NamedTuple):
     precision: torch.dtype = torch.float32
     store: AdversarialStore | None = None
     batch_size: int = 32
+    rescored: frozenset[int] = frozenset()
     state: NetworkState | None = None
+
+
+def rescored(data: Dataset, seed: int, score_8bit: str) -> frozenset[int]:
+    """Positions of the images that are scored once more after rounding to 8 bits.
+
+    The same for all models, attacks and shards: those whose ids the seed ranks first.
+
+    Args:
+        data: the images.
+        seed: base seed of the run.
+        score_8bit: ``all``, or ``sample`` for one in `ONE_IN`, at most `MOST_RESCORED`.
+    """
+    if score_8bit == "all":
+        return frozenset(range(len(data)))
+    count = min(-(-len(data) // ONE_IN), MOST_RESCORED)
+    ranked = sorted(range(len(data)), key=lambda index: derive_seed(seed, "8bit", data.ids[index]))
+    return frozenset(ranked[:count])
 
 
 class Task(NamedTuple):

@@ -47,7 +47,13 @@ def completed(values: dict[str, Any]) -> dict[str, Any]:
         ]
     except (TypeError, KeyError, ValueError, OverflowError):
         return values  # no manifest; the caller says so
-    return {"left_out": [], **values, "evaluations": evaluations, "conditions": conditions}
+    return {
+        "left_out": [],
+        "score_8bit": "all",
+        **values,
+        "evaluations": evaluations,
+        "conditions": conditions,
+    }
 
 
 def _with_limit_seed(dataset: dict[str, Any]) -> dict[str, Any]:

@@ -110,6 +110,8 @@ class Manifest:
         on_bad_image: ``stop`` or ``skip``.
         device: kind of device, ``cpu`` or ``cuda``.
         attack_precision: number format of the attacks' passes; scores are always in fp32.
+        score_8bit: which adversarial images are scored rounded to 8 bits, too: ``all`` or a
+            ``sample``.
         left_out: names of data sets that the suite has and the user left out.
         schema: version of the format.
     """
@@ -121,6 +123,7 @@ class Manifest:
     on_bad_image: str = "stop"
     device: str = "cpu"
     attack_precision: str = "fp32"
+    score_8bit: str = "sample"
     left_out: tuple[str, ...] = ()
     schema: int = SCHEMA_VERSION
 

@@ -37,6 +37,7 @@ class Speed(NamedTuple):
 def run(options: EvalOptions) -> None:
     """Print passes and estimated time per model and condition, and how they were estimated."""
     from ...classifiers.device import choose_device
+    from ...evaluation.tasks import rescored
     from ...evaluation.validation import check_request
     from ..request.request import make_request
     from ..terminal import Console
@@ -54,7 +55,8 @@ def run(options: EvalOptions) -> None:
         speed = measure_speed(classifier, sample, device)
         for task in request.tasks:
             making = measure_making(classifier, task, request.options.seed)
-            total += _show(console, label, task, speed, unknown, making=making)
+            count = len(rescored(task.data, options.seed, options.score_8bit or "sample"))
+            total += _show(console, label, task, speed, unknown, making=making, rescored=count)
             corrupting += len(task.data) * sum(making.values())
         console.print(
             f"Basis: one forward pass {1000 * speed.forward:.1f} ms and one backward pass "
@@ -80,6 +82,7 @@ def _show(
     unknown: list[str],
     *,
     making: "Mapping[str, float]",
+    rescored: int,
 ) -> float:
     """Print one table; return its seconds, and add what is not known beforehand to ``unknown``."""
     from rich.markup import escape
@@ -98,6 +101,7 @@ def _show(
             unknown.append(condition.id)
             continue
         forward, backward = (count * images for count in condition.passes)
+        forward += rescored if condition.is_attacked else 0
         seconds = forward * speed.forward + backward * speed.backward
         total += seconds
         row = [name, f"{forward:,}", f"{backward:,}", duration(seconds)]

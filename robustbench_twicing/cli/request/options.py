@@ -99,11 +99,7 @@ class EvalOptions:
     ] = None
     eps: Annotated[
         str | None,
-        _opt(
-            "--eps",
-            help="Replace the suite's budgets: 1/255,4/255 or 0:8/255:1/255.",
-            panel=HOW,
-        ),
+        _opt("--eps", help="Replace the suite's budgets: 1/255,4/255 or 0:8/255:1/255.", panel=HOW),
     ] = None
     protocol: Annotated[
         str | None, _opt("--protocol", help="pixel or paper, in place of the suite's.", panel=HOW)
@@ -233,6 +229,10 @@ class EvalOptions:
     shard: Annotated[
         str, _opt("--shard", metavar="I/N", help="Compute the I-th of N shards.", panel=RUN)
     ] = "1/1"
+    score_8bit: Annotated[
+        str | None,
+        _opt("--score-8bit", help="Scored in 8 bits, too: sample (one in 8) or all.", panel=RUN),
+    ] = None
     save_adversarial: Annotated[
         int,
         _opt(

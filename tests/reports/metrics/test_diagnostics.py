@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from reports.metrics.diagnostics import Scored, diagnose
+from reports.metrics.flags import explain_flag
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import ThreatModel
@@ -55,6 +56,15 @@ def scored(
 
 def flags(one: Scored, *others: Scored) -> list[str]:
     return diagnose(one, [one, *others])
+
+
+def test_rounding_is_judged_by_the_rows_that_were_scored_both_ways() -> None:
+    """Of 20 right images 5 are in the sample, of which 3 are right in 8 bits."""
+    one = scored(right=20)
+    sample = [0] * 3 + [1] * 2 + [None] * 15 + [1] * 10 + [None] * 70
+    rows = one.rows.assign(rank_8bit=pd.array(sample, "Int32"))
+    assert flags(one._replace(rows=rows)) == ["8bit--2-of-15-right"]
+    assert "of a sample of 15 are right by -2" in explain_flag("8bit--2-of-15-right")
 
 
 def test_a_sound_attack_has_no_flag() -> None:

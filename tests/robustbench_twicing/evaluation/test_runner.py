@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -29,7 +28,6 @@ from tests.tiny import (
     ConvNet,
     column,
     convnet,
-    dataset,
     greys,
     halfspace,
     noise,
@@ -108,17 +106,6 @@ def test_records_hold_the_facts_of_each_image(tmp_path: Path) -> None:
         else:
             assert rows["linf"].tolist() == pytest.approx([4 / 255] * 7, abs=1e-6)
             assert (rows["loss"] >= rows["clean_loss"]).all()
-
-
-def test_the_rank_after_rounding_to_8_bits_is_recorded(tmp_path: Path) -> None:
-    """A mean of 127.75 less 0.4 is dark; rounded back to whole levels it is bright again."""
-    image = np.full((2, 8, 8, 3), 128, np.uint8)
-    image[:, :2] = 127
-    moved = {"it@0.5/255": lambda model, x, y, *, generator: x - 0.4 / 255}
-    records = evaluate(halfspace(), dataset(image, [1, 0]), moved, out=tmp_path / "run").records()
-    assert records["clean_rank"].tolist() == [0, 1]
-    assert records["rank"].tolist() == [1, 0]
-    assert records["rank_8bit"].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("attack", ["fgsm", "pgd", "spsa", "noise"])
