@@ -47,7 +47,7 @@ fix: $(STAMP)  ## apply lint fixes and formatting
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(STAMP)  ## speed against other libraries, measured in one run, as docs/benchmarks.md
+bench: $(STAMP)  ## speed against other libraries, as docs/benchmarks.md; DEIT=FILE PHOTOS=DIR: real ones
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --out docs/benchmarks.md
 
 same: $(STAMP)  ## the same numbers as an earlier commit, bit for bit; DEIT=FILE PHOTOS=DIR: real ones, too
