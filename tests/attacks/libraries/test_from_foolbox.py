@@ -50,7 +50,7 @@ def test_a_step_is_relative_and_no_absolute_one_can_be_set() -> None:
 
 def test_passes_are_known_where_steps_are() -> None:
     passes = {name: foolbox_attack(name).condition(EPS).passes for name in FOOLBOX}
-    assert passes["LinfPGD"] == (40 + 2, 40)
+    assert passes["LinfPGD"] == (40 + 1, 40)
     assert passes["LinfDeepFoolAttack"] is None
     assert passes["LinfAdditiveUniformNoiseAttack"] is None
 

@@ -141,10 +141,10 @@ def test_passes_are_known_where_steps_are() -> None:
         name: torchattacks_attack(name).condition(EPS, overrides={"steps": 3}).passes
         for name in TORCHATTACKS
     }
-    assert passes["PGD"] == (3 + 2, 3)
-    assert passes["EOTPGD"] == (2 * 3 + 2, 2 * 3)
-    assert passes["SINIFGSM"] == (5 * 3 + 2, 5 * 3)
-    assert passes["VMIFGSM"] == (6 * 3 + 2, 6 * 3)
+    assert passes["PGD"] == (3 + 1, 3)
+    assert passes["EOTPGD"] == (2 * 3 + 1, 2 * 3)
+    assert passes["SINIFGSM"] == (5 * 3 + 1, 5 * 3)
+    assert passes["VMIFGSM"] == (6 * 3 + 1, 6 * 3)
     for name in ("APGD", "FAB", "Square", "AutoAttack", "SPSA"):
         assert passes[name] is None
 

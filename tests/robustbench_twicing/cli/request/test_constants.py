@@ -159,7 +159,7 @@ def test_another_constant_is_a_mark_on_its_rows_alone(
     assert rows["pgd@1/255"]["flags"].split(";") == ["steps=5", "restarts=2"]
     assert rows["pgd@1/255"]["steps"] == "5"
     assert float(rows["pgd@1/255"]["step_size_255"]) == pytest.approx(0.15)
-    assert rows["pgd@1/255"]["n_forward"] == str(11 * (2 * 5 + 2 + 2))
+    assert rows["pgd@1/255"]["n_forward"] == str(11 * (2 * 5 + 2 + 1) + 2)
     assert rows["fgsm@1/255"]["flags"] == rows["clean"]["flags"] == ""
     out = capsys.readouterr().out
     assert "steps=5 (pgd@1/255): the attack's constant steps is 5 here" in out
