@@ -225,4 +225,4 @@ def test_what_is_reported_adds_up_to_the_work(done_before: Sequence[int], tmp_pa
     assert sum(step.images for step in resumed) == sum([3, 3, 1][part] for part in done_before)
     assert sum(step.images for step in resumed + fresh) == 7
     assert sum(step.units for step in resumed + fresh) == 7 * units(conditions)
-    assert units(conditions) == 1 + (2 + BACKWARD_COST) + (5 + 3 * BACKWARD_COST)
+    assert units(conditions) == 1 + (1 + BACKWARD_COST) + (4 + 3 * BACKWARD_COST)
