@@ -88,7 +88,7 @@ def test_rand_is_for_networks_that_draw() -> None:
     assert made.settings == {**STANDARD, **RAND, "block": 8}
     assert made.changed == {"version": "standard", "block": 32}
     assert not made.about.gradient_free
-    assert made.passes == (4 + 2 * (2 + 101 * 20) + 2, 2 * 101 * 20)
+    assert made.passes == (4 + 2 * (2 + 101 * 20) + 1, 2 * 101 * 20)
 
 
 def test_plus_has_a_cost_that_no_one_knows_beforehand() -> None:
