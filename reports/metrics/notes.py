@@ -8,7 +8,7 @@ from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.files.printable import name_some
 from robustbench_twicing.records.schema import Status
 
-from ..merging.runs import Runs
+from ..merging.runs import Entry, Runs
 from .flags import explain_flag
 
 MOST_NAMES = 6
@@ -37,7 +37,24 @@ def notes(runs: Runs, table: pd.DataFrame) -> list[str]:
         sentences += [f"{entry.dataset}: {note}" for note in dataset.notes]
         left_out = ", ".join(entry.manifest.left_out)
         sentences += [f"left out of the suite by --without: {left_out}"] if left_out else []
+    sentences += _preprocessing(entries)
     return list(dict.fromkeys([*sentences, *_not_scored(runs, table), *runs.notes]))
+
+
+def _preprocessing(entries: Sequence[Entry]) -> list[str]:
+    """The constants by which images became network input; once where all models have the same."""
+    texts: dict[str, dict[str, None]] = {}
+    for entry in entries:
+        evaluation, parts = entry.evaluation, entry.evaluation.preprocessing
+        resized = "not resized" if parts.resize is None else f"resized to {parts.resize}"
+        text = f"{resized} ({parts.interpolation}), cropped to {parts.crop} pixels"
+        if not evaluation.record.details.get("takes_pixels"):
+            mean, std = (", ".join(map(str, part)) for part in (parts.mean, parts.std))
+            text += f", mean {mean}, std {std}"
+        texts.setdefault(text, {})[evaluation.label] = None
+    if len(texts) == 1:
+        return [f"preprocessing: {text}" for text in texts]
+    return [f"preprocessing of {some(list(labels))}: {text}" for text, labels in texts.items()]
 
 
 def flags_of(cell: str) -> set[str]:

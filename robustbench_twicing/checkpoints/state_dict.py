@@ -175,6 +175,11 @@ def _ready(key: str, tensor: Tensor, dtype: torch.dtype, source: str) -> Tensor:
             f"{source}: {key} holds {_name(tensor.dtype)}, and the network computes with "
             f"{_name(dtype)}; quantised weights are not supported"
         )
+    if tensor.is_floating_point() and tensor.element_size() == 1:
+        raise UserError(
+            f"{source}: {key} holds {_name(tensor.dtype)}, whose values need scales that are not "
+            "applied here; convert the weights to float32 first"
+        )
     converted = tensor.to(dtype)
     if converted.is_floating_point():
         bad = int((~torch.isfinite(converted)).sum())

@@ -1,6 +1,7 @@
 """From pixels in [0, 1] to logits: everything between a model's name and a number.
 
 - `loading`: `load_model`, from a name and a checkpoint; `user_code`: from code of one's own.
+- `config_file`: the preprocessing that a file beside the weights asks for.
 - `classifier`: `Classifier`, which holds preprocessing, network and `label_layers`.
 - `gradient`: of the loss at the pixels; `precision`: number formats of the passes.
 - `kernels`: faster computing of the same numbers.

@@ -10,6 +10,7 @@ import torch
 from ..checkpoints.contents import Choice
 from ..checkpoints.state_dict import weights_sha256
 from ..checkpoints.weights import Given, give_weights
+from ..data.imagenet import NUM_CLASSES
 from ..data.preprocessing import RGB, Preprocessing
 from ..errors import UserError
 from ..models.build import build_model
@@ -17,6 +18,7 @@ from ..models.family import FAMILIES, ModelAbout, model_about
 from ..models.resolve import resolve_model
 from ..models.spec import ModelSpec
 from .classifier import Classifier, ModelRecord
+from .config_file import read_expected
 from .device import choose_device
 from .kernels import Kernels, check_kernels, check_memory_format, use_onednn
 from .user_code import is_user_code, load_user_network
@@ -130,7 +132,11 @@ def _table_model(
 ) -> _Made:
     spec = resolve_model(name)
     family = FAMILIES[spec.family]
-    preprocessing, notes = spec.preprocessing.by_request(parts)
+    expected = read_expected(checkpoint)
+    wanted, _ = spec.preprocessing.by_request({"crop": None, "resize": None, **expected.parts})
+    preprocessing, notes = wanted.by_request(parts)
+    if expected.num_classes != spec.sizes.get("num_classes", NUM_CLASSES):
+        num_classes = num_classes or expected.num_classes
     sizes = _sizes(spec, preprocessing, num_classes, attention)
     given = give_weights(
         lambda: build_model(spec.family, **sizes), checkpoint, spec.name, spec=spec, **wishes
@@ -140,7 +146,7 @@ def _table_model(
         spec.family,
         given,
         preprocessing,
-        (*notes, family.note) if family.note else tuple(notes),
+        (*expected.notes, *notes, *filter(None, [family.note])),
         sizes,
         code_sha256=family.code_sha256(given.network),
         about=model_about(spec.family, sizes),

@@ -26,13 +26,20 @@ log = logging.getLogger(__name__)
 CROPS, ENTRIES = "crops.bin", "entries.bin"
 PAGE = 4096
 """Bytes; every crop begins at a multiple, and the rest up to the next one is zero."""
-_ENTRY = struct.Struct("<qqI")
+_ENTRY = struct.Struct("<qqqI")
 
 
 class Stamp(NamedTuple):
-    """How an image file is recognised: its size in bytes, its last change in nanoseconds."""
+    """How an image file is recognised: its size in bytes, and two times in nanoseconds.
+
+    Attributes:
+        size: in bytes.
+        modified: when its content changed last, as far as the file says, which may be set back.
+        changed: when the file system saw any change, which nobody sets.
+    """
 
     size: int
+    modified: int
     changed: int
 
 
@@ -125,7 +132,7 @@ def _write_all(descriptor: int, content: bytes, offset: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-FORMAT = 2
+FORMAT = 3
 """Version of the files' layout; part of their folder's name."""
 
 
@@ -170,7 +177,8 @@ class CachedFiles:
             status = self.images.files[index].path.stat()
         except OSError:
             return self.images.pixels(index, preprocessing)  # says what is wrong with the file
-        store, stamp = self._store(preprocessing), Stamp(status.st_size, status.st_mtime_ns)
+        store = self._store(preprocessing)
+        stamp = Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         crop = store.read(index, stamp)
         if crop is None:
             crop = self.images.pixels(index, preprocessing)

@@ -161,6 +161,8 @@ def test_a_float64_that_float32_cannot_hold_is_not_finite(
         torch.zeros(5, dtype=torch.int8),
         torch.zeros(5, dtype=torch.complex64),
         torch.zeros(5, dtype=torch.bool),
+        torch.zeros(5, dtype=torch.float8_e4m3fn),
+        torch.zeros(5, dtype=torch.float8_e5m2),
         torch.zeros(5).to_sparse(),
         torch.zeros(5, device="meta"),
     ],

@@ -103,7 +103,7 @@ def test_a_damaged_cache_is_never_believed(
     store = CropStore(folder, 40)
     draw = np.random.default_rng(data.draw(st.integers(0, 99)))
     crop = draw.integers(0, 256, (40, 40, 3), np.uint8)
-    store.write(2, crop, Stamp(10, 20))
+    store.write(2, crop, Stamp(10, 20, 0))
     name = data.draw(st.sampled_from([stores.CROPS, stores.ENTRIES]))
     content = bytearray((folder / name).read_bytes())
     unit = 2 * (len(content) // 3)
@@ -116,9 +116,9 @@ def test_a_damaged_cache_is_never_believed(
         case _:
             del content[place:]
     (folder / name).write_bytes(content)
-    assert CropStore(folder, 40).read(2, Stamp(10, 20)) is None
-    store.write(2, crop, Stamp(10, 20))
-    found = store.read(2, Stamp(10, 20))
+    assert CropStore(folder, 40).read(2, Stamp(10, 20, 0)) is None
+    store.write(2, crop, Stamp(10, 20, 0))
+    found = store.read(2, Stamp(10, 20, 0))
     assert found is not None
     assert found.tobytes() == crop.tobytes()
     store.close()
@@ -126,11 +126,11 @@ def test_a_damaged_cache_is_never_believed(
 
 def test_what_was_never_stored_is_not_there(tmp_path: Path) -> None:
     store = CropStore(tmp_path, 8)
-    assert store.read(0, Stamp(0, 0)) is None
-    store.write(5, np.zeros((8, 8, 3), np.uint8), Stamp(1, 1))
-    assert store.read(2, Stamp(0, 0)) is None
-    assert store.read(5, Stamp(1, 2)) is None
-    assert store.read(5, Stamp(1, 1)) is not None
+    assert store.read(0, Stamp(0, 0, 0)) is None
+    store.write(5, np.zeros((8, 8, 3), np.uint8), Stamp(1, 1, 0))
+    assert store.read(2, Stamp(0, 0, 0)) is None
+    assert store.read(5, Stamp(1, 2, 0)) is None
+    assert store.read(5, Stamp(1, 1, 0)) is not None
 
 
 def fill(data: Dataset, start: int) -> None:
@@ -216,3 +216,19 @@ def test_an_evaluation_with_a_cache_has_the_same_records(
         assert text(done.records()) == wanted
     assert decoded == []
     assert isinstance(cache_crops(photos, tmp_path / "cache").images, CachedFiles)
+
+
+def test_a_file_that_was_replaced_under_its_old_time_is_decoded_anew(tmp_path: Path) -> None:
+    path = tmp_path / "val" / "n01440764" / "a.bmp"
+    path.parent.mkdir(parents=True)
+    Image.new("RGB", (40, 40), (1, 2, 3)).save(path)
+    before = path.stat()
+    preprocessing = Preprocessing(32, 36)
+    cached = cache_crops(open_dataset(tmp_path / "val"), tmp_path / "cache")
+    assert cached.pixels(0, preprocessing)[0, 0].tolist() == [1, 2, 3]
+    Image.new("RGB", (40, 40), (4, 5, 6)).save(tmp_path / "new.bmp")
+    os.utime(tmp_path / "new.bmp", ns=(before.st_atime_ns, before.st_mtime_ns))
+    (tmp_path / "new.bmp").replace(path)
+    after = path.stat()
+    assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert cached.pixels(0, preprocessing)[0, 0].tolist() == [4, 5, 6]
