@@ -135,8 +135,9 @@ def _of_group(
 ) -> Iterator[dict[str, Any]]:
     reference = reference or alexnet()
     clean_error, kind = clean_error_of(results, group.iloc[0]), kind_of(group)
-    errors, n_images = corruption_errors(group), int(group["n_images"].min())
+    errors = corruption_errors(group)
     for number in _numbers(list(group["corruption"].unique()), errors, clean_error, reference):
+        n_images = int(group.loc[group["corruption"].isin(number.of), "n_images"].min())
         about = {"number": number.name, "corruption": number.corruption, "n_images": n_images}
         yield {**key, **about, **_value(number, errors, reference, kind)}
 
@@ -187,7 +188,10 @@ def _value(
     text = "; ".join(filter(None, missing))
     if text:
         return _row(None, INCOMPLETE, text, unit)
-    return _row(number.compute().percent, "ok", "", unit)
+    try:
+        return _row(number.compute().percent, "ok", "", unit)
+    except UserError as error:  # a normaliser without errors is no unit for this number alone
+        return _row(None, NOT_COMPARABLE, str(error), unit)
 
 
 def _row(percent: float | None, status: str, missing: str, unit: tuple[str, str]) -> dict[str, Any]:

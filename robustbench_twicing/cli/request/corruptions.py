@@ -1,6 +1,7 @@
 """From --corruptions, --severities and --imagenet-c to items of a suite, and to conditions."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from attacks import corruption_condition
 from attacks.corruptions import GeneratedImages, OfficialImages
@@ -61,6 +62,10 @@ def _check_used(items: Sequence[SuiteItem], options: EvalOptions) -> None:
         raise UserError(
             f"{unused[0]} is given, but no corruption is asked for; "
             "add --corruptions main (15), extra (4) or all"
+        )
+    if options.frost_dir is not None and not Path(options.frost_dir).expanduser().is_dir():
+        raise UserError(
+            f"--frost-dir {options.frost_dir} is not there; give the folder of frost1.png, ..."
         )
     about_making = [name for name in unused if name in list(given)[2:]]
     if about_making and options.imagenet_c is not None:

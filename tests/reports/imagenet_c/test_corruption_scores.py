@@ -351,3 +351,22 @@ def test_a_file_that_is_no_normaliser_is_refused(text: str, message: str, tmp_pa
     path.write_text(text)
     with pytest.raises(UserError, match=message):
         read_normaliser(str(path))
+
+
+def test_images_of_one_corruption_are_not_those_of_another() -> None:
+    rows = table(flat(0.5, ("fog", "frost")), status={("frost", 3): "incomplete"})
+    rows.loc[rows["condition"] == "imagenet-c/frost/3", "n_images"] = 0
+    scores = numbers(corruption_scores(rows))
+    assert (scores["CE fog"]["status"], scores["CE fog"]["n_images"]) == ("ok", 50)
+    assert (scores["CE frost"]["status"], scores["CE frost"]["n_images"]) == ("incomplete", 0)
+
+
+def test_a_normaliser_without_errors_under_one_corruption_ends_nothing() -> None:
+    errors = {**flat(0.4), **flat(0.0, ("fog",))}
+    reference = ReferenceErrors("b", errors, 0.1, kind=None)
+    scores = numbers(corruption_scores(table(flat(0.2)), reference=reference))
+    assert scores["CE frost"]["percent"] == pytest.approx(50)
+    for name in ("CE fog", "mCE", "relative mCE"):
+        assert scores[name]["status"] == "not-comparable"
+        assert "b under fog are not above its clean error" in scores[name]["missing"]
+    assert scores["mean error fog"]["status"] == "ok"

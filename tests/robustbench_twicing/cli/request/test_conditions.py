@@ -154,14 +154,15 @@ def test_a_corruption_has_one_row_whatever_the_protocols() -> None:
     )
 
 
-def test_how_images_are_made_is_said_by_the_options() -> None:
+def test_how_images_are_made_is_said_by_the_options(tmp_path: Path) -> None:
+    photos = str(tmp_path)
     (condition,) = make(
         attacks="imagenet-c/frost/3",
         imagenet_c_jpeg="none",
         imagenet_c_size=32,
-        frost_dir="photos",
+        frost_dir=photos,
     )
-    assert condition.images == GeneratedImages("frost", 3, jpeg=False, side=32, frost_dir="photos")
+    assert condition.images == GeneratedImages("frost", 3, jpeg=False, side=32, frost_dir=photos)
     (condition,) = make(attacks="imagenet-c/frost/3")
     assert condition.images == GeneratedImages("frost", 3)
 
@@ -172,6 +173,7 @@ def test_how_images_are_made_is_said_by_the_options() -> None:
         ({"severities": "3"}, "--severities is given, but no corruption is asked for"),
         ({"imagenet_c": "x"}, "--imagenet-c is given, but no corruption is asked for"),
         ({"frost_dir": "x", "suite": "pixel"}, "--frost-dir is given, but no corruption"),
+        ({"frost_dir": "nowhere", "corruptions": "fog"}, "--frost-dir nowhere is not there"),
         ({"corruptions": "rain"}, "no corruption is called 'rain'"),
         ({"corruptions": "fog", "severities": "7"}, "severities '7' are not of 1 to 5"),
         ({"corruptions": "fog", "imagenet_c_jpeg": "90"}, "it is 85 or none"),
