@@ -132,6 +132,26 @@ def _content(file: ImageFile) -> bytes:
         raise UserError(f"{file.path} cannot be read: {error.strerror}") from error
 
 
+def smaller_than(dataset: Dataset, side: int) -> list[str]:
+    """Names of the images whose shorter side is below ``side`` pixels, by their headers.
+
+    Raises:
+        UserError: the system cannot read a file.
+    """
+    images = dataset.images
+    if isinstance(images, ArrayImages):
+        return list(dataset.ids) if min(images.form[:2]) < side else []
+    small = []
+    for file in images.files if isinstance(images, FileImages) else ():
+        try:
+            header = read_header(file.path)
+        except BadImageError:
+            continue  # refused with its reason when its turn comes
+        if min(header.width, header.height) < side:
+            small.append(file.id)
+    return small
+
+
 SAMPLE = 25
 """Images that are decoded for it."""
 

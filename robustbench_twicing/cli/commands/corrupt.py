@@ -1,10 +1,16 @@
 """corrupt: make ImageNet-C's images from a clean folder."""
 
+from __future__ import annotations
+
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from ...data.dataset import Dataset
+    from ..terminal import Console
 
 from ..run_folders import check_out
 
@@ -49,10 +55,11 @@ def run(
 
     from ...data.imagenet_c import SIDE, parse_corruptions, parse_severities
     from ...data.opening import open_dataset
-    from ..request.corruptions import parse_jpeg
+    from ..request.corruptions import check_frost_dir, parse_jpeg
     from ..terminal import Console
 
     check_out(out)
+    check_frost_dir(frost_dir)
     recipe = Recipe(
         parse_corruptions(corruptions),
         parse_severities(severities),
@@ -64,6 +71,7 @@ def run(
     recipe.check_files()  # before the work starts, not after half of it
     images = open_dataset(data, labels=labels, classes=classes, limit=limit, seed=limit_seed)
     console = Console(stderr=True)
+    _warn_of_small_images(console, images, recipe.side)
     counts = write_folder(images, out, recipe, workers=workers)
     hidden = not console.is_terminal
     written = sum(track(counts, "corrupting", len(images), console=console, disable=hidden))
@@ -84,3 +92,19 @@ def run(
         highlight=False,
         markup=False,
     )
+
+
+def _warn_of_small_images(console: Console, images: Dataset, side: int) -> None:
+    """Name the images that are enlarged before they are corrupted."""
+    from ...data.summary import smaller_than
+    from ...files.printable import count, name_some
+
+    small = smaller_than(images, side)
+    if small:
+        console.print(
+            f"warning: {count(len(small), 'image')} smaller than {side} pixels will be enlarged "
+            f"before corruption, unlike ImageNet-C's: {name_some(small)}",
+            soft_wrap=True,
+            highlight=False,
+            markup=False,
+        )

@@ -63,10 +63,7 @@ def _check_used(items: Sequence[SuiteItem], options: EvalOptions) -> None:
             f"{unused[0]} is given, but no corruption is asked for; "
             "add --corruptions main (15), extra (4) or all"
         )
-    if options.frost_dir is not None and not Path(options.frost_dir).expanduser().is_dir():
-        raise UserError(
-            f"--frost-dir {options.frost_dir} is not there; give the folder of frost1.png, ..."
-        )
+    check_frost_dir(options.frost_dir)
     about_making = [name for name in unused if name in list(given)[2:]]
     if about_making and options.imagenet_c is not None:
         raise UserError(
@@ -93,6 +90,16 @@ def corrupted_conditions(item: SuiteItem, protocol: str, options: EvalOptions) -
         )
         for cell in cells(item.corruption, item.severity)
     ]
+
+
+def check_frost_dir(folder: str | None) -> None:
+    """Refuse a folder of frost photographs that is not there, whatever corruptions are asked for.
+
+    Raises:
+        UserError: no such folder.
+    """
+    if folder is not None and not Path(folder).expanduser().is_dir():
+        raise UserError(f"--frost-dir {folder} is not there; give the folder of frost1.png, ...")
 
 
 def parse_jpeg(text: str | None) -> bool:

@@ -134,6 +134,17 @@ def test_what_was_written_can_be_evaluated(
     assert open_dataset(out / "contrast/2").labels == open_dataset(photographs).labels
 
 
+def test_small_images_are_named_one_by_one(
+    photographs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Image.new("RGB", (300, 100)).save(photographs / "n01443537" / "small.png")
+    command = ["corrupt", "--data", str(photographs), "--out", str(tmp_path / "c")]
+    assert main([*command, "--corruptions", "contrast", "--severities", "2"]) == 0
+    said = capsys.readouterr().err
+    assert "warning: " in said
+    assert "n01443537/small.png" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -141,6 +152,7 @@ def test_what_was_written_can_be_evaluated(
         (["--severities", "0,6"], "severities '0,6' are not of 1 to 5"),
         (["--imagenet-c-jpeg", "90"], "it is 85 or none"),
         (["--frost-dir", "nowhere", "--corruptions", "frost"], "nowhere"),
+        (["--frost-dir", "nowhere", "--corruptions", "fog"], "--frost-dir nowhere is not there"),
     ],
 )
 def test_mistakes_are_one_line(
