@@ -38,13 +38,13 @@ TIMM = {"mean": [0.5] * 3, "std": [0.5] * 3, "crop_pct": 0.9, "interpolation": "
 )
 def test_timms_constants_are_used_and_said(content: Any, folder: Path) -> None:
     write(folder, content)
-    for checkpoint in (folder, folder / "model.pth"):
-        model = load_model("timm:test_vit", checkpoint)
+    models = [load_model("timm:test_vit", path) for path in (folder, folder / "model.pth")]
+    for model in models:
         assert model.preprocessing.as_dict() == {
             **{"crop": 160, "resize": 177, "interpolation": "bilinear"},
             **{"mean": HALF, "std": HALF},
         }
-    (note,) = [note for note in model.record.notes if "config.json" in note]
+    (note,) = [note for note in models[0].record.notes if "config.json" in note]
     assert "mean (0.5, 0.5, 0.5)" in note
 
 
