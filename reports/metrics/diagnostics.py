@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from robustbench_twicing.conditions.condition import CLEAN, Condition
+from robustbench_twicing.records.guessing import is_guessing, label_mistake
 
 LARGE_BUDGET = Fraction(64, 255)
 """In pixels; a gradient attack that leaves a model standing here has not worked."""
@@ -18,6 +20,10 @@ USED = 0.9
 """Shard of the budget that an attack's largest change is expected to reach."""
 ROUNDING_SHARE = 0.01
 """Change of accuracy by 8-bit rounding, or by a larger budget, that calls for a flag."""
+FEWEST_GUESSES = 20
+"""Images that can tell whether a network is no better than guessing."""
+EQUAL_LOSSES = 1e-12
+"""Relative difference up to which two losses are equal."""
 SATURATED_LOSS = 1e-7
 """Below it float32 takes the true class's probability for 1 and gradients vanish."""
 
@@ -42,6 +48,10 @@ class Scored(NamedTuple):
         """Whether the attack follows gradients."""
         return self.condition.white_box
 
+    def is_about_clean_images(self) -> bool:
+        """Whether its images are a data set's own, scored over the data set's own classes."""
+        return self.condition.class_subset is None and self.condition.images is None
+
     def is_at_least(self, budget: Fraction) -> bool:
         """Whether the budget is one in pixels, and no smaller."""
         return self.eps >= budget and self.condition.threat.space == "pixel"
@@ -54,10 +64,27 @@ def diagnose(result: Scored, others: Sequence[Scored]) -> list[str]:
         result: an attacked condition; clean and budget 0 have nothing to diagnose.
         others: all scored conditions, ``result`` among them.
     """
-    if result.eps == 0 or result.rows.empty:
+    if result.rows.empty:
         return []
+    flags = list(_guessing(result))
+    if result.eps == 0:
+        return flags
     alone = [flag for check in ALONE for flag in check(result)]
-    return alone + [flag for check in COMPARED for flag in check(result, others)]
+    return flags + alone + [flag for check in COMPARED for flag in check(result, others)]
+
+
+def _guessing(result: Scored) -> Iterator[str]:
+    """Of the clean images, whatever the condition; of few of them nothing can be told."""
+    clean = result.rows["clean_prediction"].notna()
+    if not result.is_about_clean_images() or clean.sum() < FEWEST_GUESSES:
+        return
+    target = result.rows.loc[clean, "target"].to_numpy(np.int64)
+    prediction = result.rows.loc[clean, "clean_prediction"].to_numpy(np.int64)
+    if is_guessing(target, prediction):
+        yield "at-chance"
+        mistake = label_mistake(target, prediction)
+        if mistake:
+            yield f"looks-like-{mistake}"
 
 
 def _zero_gradient(result: Scored) -> Iterator[str]:
@@ -69,7 +96,12 @@ def _zero_gradient(result: Scored) -> Iterator[str]:
 def _loss_not_higher(result: Scored) -> Iterator[str]:
     """Over the images that were right before: many attacks leave the others as they are."""
     before = result.rows[result.rows["clean_rank"] == 0]
-    if result.is_white_box() and len(before) and before["loss"].sum() <= before["clean_loss"].sum():
+    if not result.is_white_box() or before.empty:
+        return
+    change = before["loss"] - before["clean_loss"]
+    # Logits of tiny scale have losses that are equal to the last digit; answers still differ.
+    told_by_loss = change.abs().max() > EQUAL_LOSSES * before["clean_loss"].abs().max()
+    if change.sum() <= 0 if told_by_loss else (before["rank"] == 0).all():
         yield "loss-not-higher"
 
 
@@ -118,6 +150,8 @@ def _not_monotone(result: Scored, others: Sequence[Scored]) -> Iterator[str]:
         for rival in others
         if rival.condition.attack == result.condition.attack and rival.eps < result.eps
     ]
+    if result.condition.about.control:
+        return  # noise climbs nothing, and may do less by chance
     if smaller and result.right - min(smaller) > max(1, ROUNDING_SHARE * len(result.rows)):
         yield "not-monotone"
 

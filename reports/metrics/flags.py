@@ -35,6 +35,42 @@ _MEANINGS = {
     "follow noise, so the accuracy is not evidence of robustness.",
     r"batch-dependent": "an image's logits depend on the images beside it: the number is one of "
     "this batch size and order, and an attack moves other images' answers, too.",
+    r"gradient-mode-dependent": "the network answers otherwise where gradients are wanted: attacks "
+    "climb the loss of one function, and the score is another's.",
+    r"changes-itself": "the network changes its own parameters or buffers while it computes: the "
+    "number is one of this order of images, and of all that was computed before.",
+    r"gradient-batch-dependent": "the gradient of an image alone is not the one that it has beside "
+    "others, though its logits are: attacks of another batch size are other attacks.",
+    r"first-order-(.+)": "a short step along the gradient's sign changes the margin by {0} of what "
+    "the gradient predicts (an honest network is near 1): attacks follow it nowhere, and the "
+    "accuracy under them is not evidence of robustness.",
+    r"gradient-misses-(.+)": "{0} of what random short steps change is nothing that the gradient "
+    "knows of: it is that of a part of the network or of the picture, and attacks are too weak.",
+    r"at-chance": "on clean images the answers are no better than guesses: look at labels, pixel "
+    "scale, order of channels, mean and std before anything else.",
+    r"looks-like-labels-plus-1": "with the label minus one many images would be right: the labels "
+    "count from 1.",
+    r"looks-like-labels-minus-1": "with the label plus one many images would be right: the network "
+    "has a class before all others, like background, or the labels lost one.",
+    r"looks-like-classes-in-another-order": "each class is mostly taken for one other: the network "
+    "has learned the same classes in another order.",
+    r"looks-like-pixels-0-to-255": "many more images are right if the network is given "
+    "pixels from 0 to 255.",
+    r"looks-like-divided-by-255-twice": "many more images are right if its input is "
+    "multiplied by 255: the network divides by 255 itself.",
+    r"looks-like-normalised-twice": "many more images are right without mean and std: the "
+    "network subtracts and divides itself; give its own, or load it as one that takes pixels.",
+    r"looks-like-no-mean-and-std(.*)": "many more images are right with mean and std{0} "
+    "(ImageNet's, unless it says 0.5), which the network was not given.",
+    r"looks-like-mean-and-std-of-0.5": "many more images are right with a mean and std of "
+    "0.5, which are not those that were used.",
+    r"looks-like-channels-in-bgr-order": "many more images are right with blue before red.",
+    r"logits-in-(.+)": "the logits are numbers of {0}, with two or three digits: near ties are "
+    "decided by rounding, and gradients are coarse.",
+    r"coarse-logits": "the logits of an image differ by few steps of their number format, because "
+    "of a large number that all have in common: near ties are decided by rounding.",
+    r"ties-at-the-top": "at some images the two largest logits are equal, and the lower class "
+    "counts as the answer.",
     r"probabilities": "the network returns probabilities in place of logits: the loss that attacks "
     "raise applies softmax a second time, which flattens its gradients.",
     r"zero-gradient-(.+)": "the loss gradient is exactly zero at {0} of the images, so gradient "

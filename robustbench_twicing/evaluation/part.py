@@ -1,32 +1,37 @@
 """One part, a range of images, under all conditions: from images to rows of the record."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import pyarrow as pa
 import torch
+from torch import Tensor
 
 from ..conditions.condition import Condition
-from ..data.loader import LoadedBatch
+from ..data.loader import LoadedBatch, to_tensor
 from ..records.cost import CostMeter
 from ..records.parts import PartRecords
 from .attack_step import attack_rows
+from .checks.first_part import network_flags
+from .checks.logits import TIES, has_ties
+from .checks.network_guard import CHANGES_ITSELF
 from .class_subsets import is_counted
 from .clean_step import class_subset_rows, score_clean
 from .corruption_step import score_corrupted, with_clean_image
 from .out_of_memory import in_pieces_that_fit
 from .progress import Step
 from .rows import Columns, absent_rows, in_order, joined
-from .sanity_checks import network_flags
 from .tasks import Context
 
 
 class _Piece(NamedTuple):
-    """A piece of the clean images: what is known of each, and their rows."""
+    """A piece of the clean images: what is known of each, their rows, logits, and flags."""
 
     fields: Columns
     rows: list[pa.Table]
+    logits: Tensor
+    flags: tuple[str, ...]
 
 
 def evaluate_part(
@@ -73,9 +78,12 @@ def evaluate_part(
         units = len(batch.indices) * condition.units
         context.report(Step(context.label, condition.id, 0, units))
     rows += [_absent_rows(context, clean, condition) for condition in conditions]
-    with meter.uncharged():
-        flags = _flags(context, clean, conditions, device, halved=halved)
-    return PartRecords(in_order(rows, conditions), meter.costs, flags)
+    flags = ["batch-halved"] if halved else []
+    flags += [flag for piece in pieces for flag in piece.flags]
+    if clean.part == 0 and pieces:
+        with meter.uncharged():
+            flags += _network_flags(context, clean, pieces[0].logits, conditions, device)
+    return PartRecords(in_order(rows, conditions), meter.costs, tuple(dict.fromkeys(flags)))
 
 
 def _batches(part: LoadedBatch, batch_size: int) -> int:
@@ -95,7 +103,11 @@ def _clean_and_attacked(
     rows = list(class_subset_rows(context, batch, clean, conditions))
     on_clean = [one for one in conditions if one.images is None and one.class_subset is None]
     rows += attack_rows(context, batch, clean, on_clean, meter)
-    return _Piece(clean.fields, rows)
+    logits = clean.attacked.logits
+    flags: tuple[str, ...] = (TIES,) if has_ties(logits) else ()
+    if clean.guard is not None and clean.guard.changed_by_itself:
+        flags += (CHANGES_ITSELF,)
+    return _Piece(clean.fields, rows, logits, flags)
 
 
 def _absent_rows(context: Context, batch: LoadedBatch, condition: Condition) -> pa.Table:
@@ -105,20 +117,22 @@ def _absent_rows(context: Context, batch: LoadedBatch, condition: Condition) -> 
     return absent_rows(context.label, data, absent, condition)
 
 
-def _flags(
+def _network_flags(
     context: Context,
     batch: LoadedBatch,
+    logits: Tensor,
     conditions: Sequence[Condition],
     device: torch.device,
-    *,
-    halved: bool,
-) -> tuple[str, ...]:
-    """What happened to the batch; and of the first part, whether the network's answers mislead."""
-    flags = ("batch-halved",) if halved else ()
-    if batch.part:
-        return flags
-    pixels = batch.pixels[: 1 if halved else context.batch_size]
+) -> Iterator[str]:
+    """Whether the network's answers mislead, from the images that were scored first."""
+    x = to_tensor(batch.pixels[: len(logits)], device)
+    labels = [context.data.labels[index] for index in batch.indices[: len(logits)]]
+    y = torch.tensor(labels, device=device)
     gradients = any(condition.white_box for condition in conditions)
-    few = {flag: least for one in conditions for flag, least in one.about.few_classes.items()}
-    found = network_flags(context.classifier, pixels, device, gradients=gradients, few_classes=few)
-    return (*flags, *found)
+    few = {
+        flag: least
+        for condition in conditions
+        for flag, least in condition.about.few_classes.items()
+    }
+    yield from (flag for flag, least in few.items() if logits.shape[1] < least)
+    yield from network_flags(context.classifier, x, y, logits, gradients=gradients)

@@ -4,13 +4,14 @@
 - `identity`: when two manifests are of the same run; `first_version`: what older folders leave out.
 - `parts`: Parquet files read back and checked; `locks`: who works on which.
 - `session`: the work of one process; `environment`: its machine and versions; `cost`: its passes.
-- `adversarial`: images kept for a look.
+- `adversarial`: images kept for a look; `guessing`: whether answers know anything of the images.
 """
 
 __all__ = [
     "adversarial",
     "cost",
     "environment",
+    "guessing",
     "identity",
     "manifest",
     "parts",

@@ -18,6 +18,8 @@ from ...errors import UserError
 from ..budgets import parse_budget
 
 CLEAN = "clean"
+CONTROL_BUDGET = Fraction(64, 255)
+"""In pixels; hardly any network stands here, so a suite asks for it as a check of the attack."""
 
 
 def _budget(value: object) -> Fraction:
@@ -125,7 +127,12 @@ class Suite(BaseModel):
         return self
 
     def budgets(self, attack: str) -> tuple[Fraction, ...]:
-        """The attack's budgets here; for an attack that is not here, those of all others."""
-        own = [item for item in self.conditions if item.attack == attack]
-        found = [eps for item in own or self.conditions for eps in item.eps]
-        return tuple(dict.fromkeys(found))
+        """The attack's budgets here; for an attack that is not here, those of all others.
+
+        A budget that is there to show masked gradients is its own attack's alone, as long as there
+        are others.
+        """
+        of_attack = [eps for item in self.conditions if item.attack == attack for eps in item.eps]
+        of_all = [eps for item in self.conditions for eps in item.eps]
+        small = [eps for eps in of_all if eps < CONTROL_BUDGET]
+        return tuple(dict.fromkeys(of_attack or small or of_all))

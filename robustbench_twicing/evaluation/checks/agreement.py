@@ -15,6 +15,7 @@ def agree(logits: Tensor, others: Tensor, share: float) -> bool:
     The spread decides who wins; where it is below a tenth of the largest logit, that tenth takes
     its place, for there the differences are rounding themselves.
     """
+    logits, others = logits.float(), others.float()
     spread = logits.amax(1) - logits.amin(1)
     scale = spread.maximum(logits.abs().amax(1) / 10)
     return bool(((logits - others).abs().amax(1) <= share * scale).all())

@@ -13,6 +13,7 @@ from ...records.cost import CostMeter
 from .agreement import ROUNDING, agree
 
 log = logging.getLogger(__name__)
+CHANGES_ITSELF = "changes-itself"
 MOST_NAMES = 3
 """Changes that a message names."""
 

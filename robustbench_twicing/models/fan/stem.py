@@ -78,7 +78,13 @@ class HybridStem(nn.Module):
 
 
 def to_tokens(features: Tensor) -> tuple[Tensor, Grid]:
-    """Features (B, C, H, W) to tokens (B, H W, C) and (H, W)."""
+    """Features (B, C, H, W) to tokens (B, H W, C) and (H, W).
+
+    The gradient of a single image comes back with its channels side by side in memory, for which
+    the BatchNorm of torch 2.14 computes another one on a CPU, and a wrong one.
+    """
+    if len(features) == 1 and features.requires_grad:
+        features.register_hook(lambda gradient: gradient.contiguous())  # type: ignore[no-untyped-call]
     rows, columns = features.shape[2:]
     return features.flatten(2).transpose(1, 2), (rows, columns)
 

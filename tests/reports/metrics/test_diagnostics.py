@@ -41,6 +41,7 @@ def scored(
         "loss": loss,
         "linf": levels / 255 if linf is None else linf,
         "clean_loss": clean_loss,
+        "clean_prediction": float("nan"),
     }
     white = attack in ("fgsm", "pgd") if white_box is None else white_box
     condition = Condition(
@@ -79,7 +80,7 @@ def test_a_sound_attack_has_no_flag() -> None:
     [
         (scored(gradient=[0.0] * 25 + [1.0] * 75), "zero-gradient-25%"),
         (scored(gradient=[0.0] + [float("nan")] * 99), "zero-gradient-100%"),
-        (scored(loss=1.0), "loss-not-higher"),
+        (scored(loss=1.0, right=100), "loss-not-higher"),
         (scored(loss=0.5), "loss-not-higher"),
         (scored(levels=64, right=6), "unbroken-at-large-budget"),
         (scored(levels=8, before=20), "accuracy-not-lower"),
@@ -123,6 +124,50 @@ def test_a_weak_attack_is_flagged(one: Scored, flag: str) -> None:
 )
 def test_what_is_below_the_line_is_not(one: Scored) -> None:
     assert flags(one) == []
+
+
+def answered(predictions: Sequence[int], targets: Sequence[int]) -> Scored:
+    """Clean images with these answers and labels."""
+    rows = pd.DataFrame({"clean_prediction": predictions, "target": targets})
+    return Scored(Condition("clean"), rows.assign(rank=0, clean_rank=0))
+
+
+LABELS = [number % 10 for number in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("predictions", "labels", "found"),
+    [
+        (LABELS, LABELS, []),
+        (LABELS[:30] + [0] * 70, LABELS, []),
+        ([3] * 100, LABELS, ["at-chance"]),
+        ([number // 10 for number in range(100)], LABELS, ["at-chance"]),
+        (LABELS, [label + 1 for label in LABELS], ["at-chance", "looks-like-labels-plus-1"]),
+        ([label + 1 for label in LABELS], LABELS, ["at-chance", "looks-like-labels-minus-1"]),
+        (
+            [(3 * label + 5) % 10 if label != 5 else 4 for label in LABELS],
+            LABELS,
+            ["at-chance", "looks-like-classes-in-another-order"],
+        ),
+        ([1] * 19, LABELS[:19], []),
+        ([4] * 30, [4] * 30, []),
+        ([3] * 30, [4] * 30, ["at-chance"]),
+    ],
+)
+def test_answers_that_are_guesses_are_flagged_with_what_they_look_like(
+    predictions: list[int], labels: list[int], found: list[str]
+) -> None:
+    assert flags(answered(predictions, labels)) == found
+
+
+def test_losses_of_tiny_logits_are_equal_and_prove_nothing() -> None:
+    one = scored(loss=2.302585092994046, clean_loss=2.302585092994046, right=20)
+    assert flags(one) == []
+    assert flags(scored("noise", right=30), scored("noise", levels=1, right=20)) == []
+
+
+def test_one_image_of_few_may_change_by_rounding() -> None:
+    assert flags(scored(right=2, of=5, rounded=1)) == []
 
 
 def test_only_images_that_were_right_before_say_whether_the_loss_rose() -> None:

@@ -155,7 +155,8 @@ def test_halves_are_as_large_as_fits(tmp_path: Path) -> None:
 
     network = Watching(3, MemoryError())
     run(model(network), noise(7), CONDITIONS[:1], tmp_path / "run", batch_size=7)
-    assert seen == [1, 2, 2, 3, 1, 1], "one image is run twice at the end"
+    assert seen[:4] == [1, 2, 2, 3]
+    assert max(seen[4:]) == 2, "the checks show no more images at once than fitted first"
 
 
 def test_an_image_that_never_fits_is_said_in_one_line(tmp_path: Path) -> None:

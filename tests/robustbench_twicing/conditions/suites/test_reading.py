@@ -25,7 +25,11 @@ def over_255(*numbers: float) -> tuple[Fraction, ...]:
 @pytest.mark.parametrize(
     ("name", "protocol", "budgets"),
     [
-        ("quick", "pixel", {"clean": (), "fgsm": (0.5, 1, 4), "pgd": (0.5, 1, 4)}),
+        (
+            "quick",
+            "pixel",
+            {"clean": (), "fgsm": (0.5, 1, 4, 64), "pgd": (0.5, 1, 4), "noise": (4,)},
+        ),
         (
             "pixel",
             "pixel",
