@@ -29,10 +29,11 @@ SATURATED_LOSS = 1e-7
 
 
 class Scored(NamedTuple):
-    """A condition that was scored, and its rows."""
+    """A condition that was scored, its rows, and whether the network was trained at all."""
 
     condition: Condition
     rows: pd.DataFrame
+    trained: bool = True
 
     @property
     def eps(self) -> Fraction:
@@ -76,7 +77,8 @@ def diagnose(result: Scored, others: Sequence[Scored]) -> list[str]:
 def _guessing(result: Scored) -> Iterator[str]:
     """Of the clean images, whatever the condition; of few of them nothing can be told."""
     clean = result.rows["clean_prediction"].notna()
-    if not result.is_about_clean_images() or clean.sum() < FEWEST_GUESSES:
+    told = result.trained and result.is_about_clean_images()
+    if not told or clean.sum() < FEWEST_GUESSES:
         return
     target = result.rows.loc[clean, "target"].to_numpy(np.int64)
     prediction = result.rows.loc[clean, "clean_prediction"].to_numpy(np.int64)
@@ -99,9 +101,10 @@ def _loss_not_higher(result: Scored) -> Iterator[str]:
     if not result.is_white_box() or before.empty:
         return
     change = before["loss"] - before["clean_loss"]
-    # Logits of tiny scale have losses that are equal to the last digit; answers still differ.
-    told_by_loss = change.abs().max() > EQUAL_LOSSES * before["clean_loss"].abs().max()
-    if change.sum() <= 0 if told_by_loss else (before["rank"] == 0).all():
+    # Logits of tiny scale have losses that are all equal to the last digit, and tell nothing.
+    losses = pd.concat([before["loss"], before["clean_loss"]])
+    alike = losses.max() - losses.min() <= EQUAL_LOSSES * losses.abs().max()
+    if change.sum() <= 0 and not (alike and len(before) > 1):
         yield "loss-not-higher"
 
 
@@ -169,9 +172,12 @@ def _weaker_than_black_box(result: Scored, others: Sequence[Scored]) -> Iterator
 
 
 def _weaker_than_noise(result: Scored, others: Sequence[Scored]) -> Iterator[str]:
+    """Where noise fools some images; at a budget that does nothing, equals prove nothing."""
     noise = [rival for rival in _at(result.eps, others) if rival.condition.about.control]
-    is_noise = result.condition.about.control
-    if not is_noise and result.right and any(rival.right <= result.right for rival in noise):
+    few = max(1, ROUNDING_SHARE * len(result.rows))
+    before = int((result.rows["clean_rank"] == 0).sum()) - few
+    as_strong = any(rival.right <= min(result.right, before - 1) for rival in noise)
+    if not result.condition.about.control and result.right and as_strong:
         yield "noise-as-strong"
 
 

@@ -196,21 +196,15 @@ def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:
             rows = runs.of(position)
             rows = rows[rows["status"] == Status.OK]
             same = scored.setdefault(entry.key[:3], {})
-            same[position] = Scored(entry.condition, rows)
+            trained = "random-weights" not in entry.evaluation.record.flags
+            same[position] = Scored(entry.condition, rows, trained)
     flags: list[list[str]] = [[] for _ in runs.entries]
     for group in scored.values():
         for position, result in group.items():
-            diagnosed = diagnose(result, list(group.values()))
-            flags[position] = [flag for flag in diagnosed if not _is_known(flag, runs, position)]
+            flags[position] = diagnose(result, list(group.values()))
         for position, flag in copied_images(group).items():
             flags[position].append(flag)
     return flags
-
-
-def _is_known(flag: str, runs: Runs, position: int) -> bool:
-    """Whether it says no more than what stands beside it: that a network was never trained."""
-    untrained = "random-weights" in runs.entries[position].evaluation.record.flags
-    return untrained and flag.startswith(("at-chance", "looks-like-"))
 
 
 def _flags(row: Result) -> list[str]:

@@ -48,8 +48,8 @@ def test_own_conditions_come_last(tmp_path: Path) -> None:
         "protocol: paper\ninclude: [quick, quick]\nconditions:\n- {attack: spsa, eps: [1/255]}\n",
         tmp_path,
     )
-    assert [item.attack for item in suite.conditions] == ["clean", "fgsm", "pgd", "spsa"]
-    assert [item.protocol for item in suite.conditions] == ["pixel"] * 3 + [None]
+    assert [item.attack for item in suite.conditions] == ["clean", "fgsm", "pgd", "noise", "spsa"]
+    assert [item.protocol for item in suite.conditions] == ["pixel"] * 4 + [None]
 
 
 @pytest.mark.parametrize(
