@@ -82,7 +82,8 @@ class NetworkGuard:
         if self._answers_as_before():
             return
         with torch.random.fork_rng(_devices(self._x)):
-            draws = not agree(self._look(), self._look(), ROUNDING)
+            before, logits = random_state(), self._look()
+            draws = not _equal(before, random_state()) or not agree(logits, self._look(), ROUNDING)
         if not draws:  # a network that draws random numbers is flagged as such
             raise ModelChangedError(
                 f"after {attack} the network gives other logits for an unchanged image than before "

@@ -38,9 +38,9 @@ def scored(
         "rank_8bit": [0] * (right if rounded is None else rounded)
         + [1] * (of - (right if rounded is None else rounded)),
         "gradient": gradient if isinstance(gradient, float) else list(gradient),
-        "loss": loss,
+        "loss": [loss * (1 + row / 1000) for row in range(of)],
         "linf": levels / 255 if linf is None else linf,
-        "clean_loss": clean_loss,
+        "clean_loss": [clean_loss * (1 + row / 1000) for row in range(of)],
         "clean_prediction": float("nan"),
     }
     white = attack in ("fgsm", "pgd") if white_box is None else white_box
@@ -161,7 +161,8 @@ def test_answers_that_are_guesses_are_flagged_with_what_they_look_like(
 
 
 def test_losses_of_tiny_logits_are_equal_and_prove_nothing() -> None:
-    one = scored(loss=2.302585092994046, clean_loss=2.302585092994046, right=20)
+    one = scored(right=20)
+    one.rows["loss"] = one.rows["clean_loss"] = 2.302585092994046
     assert flags(one) == []
     assert flags(scored("noise", right=30), scored("noise", levels=1, right=20)) == []
 
