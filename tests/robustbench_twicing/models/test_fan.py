@@ -162,3 +162,19 @@ def test_modern_keys_stay_as_they_are() -> None:
 def test_keys_that_contradict_are_refused(state: dict[str, torch.Tensor]) -> None:
     with pytest.raises(UserError, match="checkpoint key"):
         modernise(state)
+
+
+def test_a_single_image_has_the_gradient_that_it_has_beside_others() -> None:
+    """Whose channels lie side by side in memory, which BatchNorm of torch 2.14 gets wrong."""
+    model = build_model("fan", img_size=32, patch_size=16, **TINY).double().eval()
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            nn.init.uniform_(module.running_var, 0.5, 2)  # type: ignore[arg-type]
+            nn.init.uniform_(module.weight, 0.5, 2)
+    x = torch.rand(2, 3, 32, 32, dtype=torch.float64)
+
+    def gradient(images: torch.Tensor) -> torch.Tensor:
+        leaf = images.clone().requires_grad_()
+        return torch.autograd.grad(model(leaf)[:, 0].sum(), leaf)[0]
+
+    torch.testing.assert_close(gradient(x[:1]), gradient(x)[:1])
