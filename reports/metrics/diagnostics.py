@@ -16,6 +16,9 @@ NOTABLE_BUDGET = Fraction(8, 255)
 """In pixels; a gradient attack that takes no image off a model here has followed nothing."""
 STILL_RIGHT = 0.05
 """Shard of right images at a large budget that calls for a flag."""
+STILL_RIGHT_OF_ONE_STEP = 0.2
+"""Likewise after one step, which oversteps, so that answers are guesses: of ten classes, one in ten
+is right."""
 USED = 0.9
 """Shard of the budget that an attack's largest change is expected to reach."""
 ROUNDING_SHARE = 0.01
@@ -110,7 +113,8 @@ def _loss_not_higher(result: Scored) -> Iterator[str]:
 
 def _unbroken(result: Scored) -> Iterator[str]:
     large = result.is_at_least(LARGE_BUDGET)
-    if result.is_white_box() and large and result.right > STILL_RIGHT * len(result.rows):
+    share = STILL_RIGHT_OF_ONE_STEP if result.condition.about.one_step else STILL_RIGHT
+    if result.is_white_box() and large and result.right > share * len(result.rows):
         yield "unbroken-at-large-budget"
 
 

@@ -8,13 +8,17 @@ from pathlib import Path
 import pytest
 import torch
 from torch import nn
+from torch.nn.functional import interpolate
 
 from attacks import ATTACKS
+from robustbench_twicing import load_model
+from robustbench_twicing.cli.api_inputs import open_data
 from robustbench_twicing.conditions.condition import Condition, clean
+from robustbench_twicing.evaluation.checks.first_part import network_flags
 from tests.tiny import flags, run
 
 from .faults import NETWORKS, honest
-from .networks import classifier, images, trained
+from .networks import classifier, images, pictures, trained
 
 
 def quick(*, steps: int = 5) -> list[Condition]:
@@ -57,3 +61,32 @@ def test_labels_off_by_one_are_recognised(shift: int, flag: str, tmp_path: Path)
     else:
         network = nn.Sequential(trained(), nn.ConstantPad1d((0, 1), -9.0))
         assert f"looks-like-{flag}" in flags_of(network, tmp_path / "run", shift=1)
+
+
+FAMILIES = (
+    *("deit", "neutreno", "featscale", "attnscale"),
+    *("twicing", "twicing[3-4]", "fan", "fan_twicing"),
+)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_bundled_network_is_not_flagged(family: str, tmp_path: Path) -> None:
+    model = load_model(f"fmnist_{family}", checkpoint="bundled")
+    data = open_data("fashion-mnist:test1000", limit=32, seed=0, num_classes=None)
+    done = run(model, data, quick(steps=3), tmp_path / "run", batch_size=16)
+    found = {flag for flag in flags(done) if "=" not in flag}
+    assert found == {"limit-32-of-1000"}
+
+
+@pytest.mark.parametrize(
+    "name", ["test_vit", "test_resnet", "test_efficientnet", "test_convnext", "test_byobnet"]
+)
+def test_an_architecture_of_timm_is_not_flagged(name: str) -> None:
+    """Untrained, so that only its answers and gradients are looked at."""
+    model = load_model(f"timm:{name}", checkpoint="random:0")
+    arrays, _ = pictures(8, 2)
+    x = torch.from_numpy(arrays).permute(0, 3, 1, 2) / 255
+    x = interpolate(x, model.preprocessing.crop, mode="bicubic").clamp(0, 1)
+    with torch.no_grad():
+        logits = model(x)
+    assert list(network_flags(model, x, logits.argmax(1), logits, gradients=True)) == []
