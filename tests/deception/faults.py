@@ -28,6 +28,8 @@ class Counting(Changed):
 class Learning(Changed):
     """Changes one of its buffers whenever it computes."""
 
+    seen: Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("seen", torch.zeros(1))
@@ -240,5 +242,6 @@ class Remembering(Changed):
 
     def forward(self, x: Tensor) -> Tensor:
         """Normalised images to logits."""
-        self.last = super().forward(x)
-        return self.last
+        logits = super().forward(x)
+        self.last = logits
+        return logits

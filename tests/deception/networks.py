@@ -68,7 +68,8 @@ def _trained(robust: bool) -> dict[str, Any]:
         for _ in range(40 if robust else 25):
             shown = _attacked(network, x, y) if robust else x
             optimizer.zero_grad()
-            cross_entropy(network(shown), y, label_smoothing=0.1).backward()
+            loss = cross_entropy(network(shown), y, label_smoothing=0.1)
+            torch.autograd.backward(loss)
             optimizer.step()
     return network.eval().state_dict()
 
