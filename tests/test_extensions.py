@@ -157,8 +157,13 @@ def made_up_family() -> Iterator[str]:
         ModelSpec("blur_4", "blur", {"cells": 4}, Preprocessing(28, 28), "made up"),
         ModelSpec("blur_7", "blur", {"cells": 7}, Preprocessing(28, 28), "made up"),
     )
+    declare(
+        Family("smear", BlurSizes, blur),
+        ModelSpec("smear_5", "smear", {"cells": 5}, Preprocessing(28, 28), "keys of another"),
+    )
     yield "blur_7"
     del FAMILIES["blur"], MODELS["blur_4"], MODELS["blur_7"]
+    del FAMILIES["smear"], MODELS["smear_5"]
 
 
 @pytest.mark.slow
@@ -251,3 +256,8 @@ def test_a_file_of_a_family_is_recognised_without_being_named(
     text = " ".join(capsys.readouterr().err.split())
     assert "the file is a model of the family blur, not a DeiT-like ViT" in text
     assert f"it fits {made_up_family}" in text
+    torch.save(build_model("smear", cells=5).state_dict(), file)
+    assert main(["eval", *asked.split(), str(tmp_path / "run")]) == 1
+    text = " ".join(capsys.readouterr().err.split())
+    assert "the file is a model of the family smear, not a DeiT-like ViT" in text
+    assert "it fits smear_5" in text

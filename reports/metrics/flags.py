@@ -120,13 +120,13 @@ _MEANINGS = {
     "1000: not ImageNet-C, and not to be compared with its numbers.",
     r"not-imagenet-c-(.+)px": "corrupted at {0} pixels, not at 224: not ImageNet-C, and not to be "
     "compared with its numbers.",
-    r"(200)-way": "scored over the {0} classes of the test set that is named alone; the other "
-    "logits are left out.",
     r"(1000)-way": "the same images scored over all {0} logits, which is not the number that "
     "papers report for this data set.",
+    r"(\d+)-way": "scored over the {0} classes of the test set that is named alone; the other "
+    "logits are left out.",
     r"mapped-(.+)": "scored over all 1000 logits; answers are mapped to {0} classes by the data "
     "set's own mapping.",
-    r"classes-of-(.+)": "the folder's 200 classes are exactly {0}'s, but it was not named so: this "
+    r"classes-of-(.+)": "the folder's classes are exactly {0}'s, but it was not named so: this "
     "is the score over 1000 logits, and its images may not be clean ones.",
     r"variant-(.+)": "ImageNet-V2's variant {0}; papers mean matched-frequency.",
     r"files-left-out": "some files of the data folder were left out; the manifest lists them.",

@@ -63,8 +63,17 @@ def anatomy(state_dict: Mapping[str, Tensor]) -> Anatomy | None:
     families = tuple(name for name, share in shares.items() if share == max(shares.values()))
     if not families:
         return None
+    shapes = shapes_of(state_dict)
+    if len({FAMILIES[name].title for name in families}) > 1:
+        families = tuple(name for name in families if _has_model(name, shapes)) or families
     family = FAMILIES[families[0]]
-    return Anatomy(family.title, families, family.seen(shapes_of(state_dict)))
+    return Anatomy(family.title, families, family.seen(shapes))
+
+
+def _has_model(family: str, shapes: Shapes) -> bool:
+    """Whether one of the family's models has exactly these keys and shapes."""
+    models = [model for model in MODELS.values() if model.family == family]
+    return any(shapes_of(meta_weights(family, model.sizes)) == shapes for model in models)
 
 
 def likeness(state_dict: Mapping[str, Tensor]) -> dict[str, float]:

@@ -112,8 +112,8 @@ def _over_classes(
 def with_clean_subsets(tasks: Sequence[Task]) -> list[Task]:
     """Clean accuracy on ImageNet-A's and -R's own classes, where these and clean images are there.
 
-    ``clean/imagenet-a-classes`` stands right after ``clean``: the clean images of those 200 classes
-    over those 200 logits, read from the same forward pass.
+    ``clean/imagenet-a-classes`` stands right after ``clean``: the clean images of those classes
+    over the logits of those classes, read from the same forward pass.
     """
     subsets = [name for name in SUBSETS if any(_has_classes(task.data, name) for task in tasks)]
     done = [_with_subsets(task, subsets) for task in tasks]
@@ -134,7 +134,9 @@ def _with_subsets(task: Task, subsets: Sequence[ClassList]) -> Task:
     if clean is None:
         return task
     added = [
-        _over_classes(clean, f"{CLEAN}/{name}-classes", name, (*clean.flags, "200-way"))
+        _over_classes(
+            clean, f"{CLEAN}/{name}-classes", name, (*clean.flags, f"{len(SUBSETS[name])}-way")
+        )
         for name in subsets
     ]
     added = [condition for condition in added if count_images(data, condition)]
@@ -148,7 +150,7 @@ def _with_note(task: Task, evaluated: Set[ClassList | None]) -> Task:
     if not missing:
         return task
     note = (
-        "clean accuracy on the same 200 classes is not in this run: it needs clean ImageNet images "
-        "(--data imagenet=DIR)"
+        f"clean accuracy on the same {len(SUBSETS[missing[0]])} classes is not in this run: it "
+        "needs clean ImageNet images (--data imagenet=DIR)"
     )
     return task._replace(data=replace(task.data, notes=(*task.data.notes, note)))

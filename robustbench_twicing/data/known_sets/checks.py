@@ -60,7 +60,7 @@ def _what_it_is(known: KnownSet, seen: Collection[int], outside: Collection[int]
 
 
 def _twin(seen: Collection[int]) -> KnownSet | None:
-    """The set of 200 classes whose classes these are exactly."""
+    """The set of fewer classes whose classes these are exactly."""
     for subset in SUBSETS:
         if set(seen) == set(subset_indices(subset)):
             return KNOWN_SETS[subset]
@@ -79,9 +79,9 @@ def with_remark(dataset: Dataset) -> Dataset:
     if twin is None:
         return dataset
     note = (
-        f"its 200 classes are exactly those of {twin.title}, and as plain --data it is scored over "
-        f"all 1000 logits; if it is {twin.title}, --data {twin.name}=DIR gives the number that "
-        "papers report"
+        f"its {twin.classes} classes are exactly those of {twin.title}, and as plain --data it is "
+        f"scored over all 1000 logits; if it is {twin.title}, --data {twin.name}=DIR gives the "
+        "number that papers report"
     )
     return dataset.remarked([Remark(f"classes-of-{twin.name}", note)])
 

@@ -276,12 +276,11 @@ def test_a_run_without_parts_is_incomplete(tmp_path: Path) -> None:
     assert len(runs.of(0)) == len(runs.of(1)) == 0
 
 
-def test_a_run_without_evaluations_has_no_rows(tmp_path: Path) -> None:
+def test_a_run_without_evaluations_is_refused(tmp_path: Path) -> None:
     file = write_run(tmp_path / "run", ONE).path / "run.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"evaluations": []}))
-    table = results(merge([RunFolder.open(file.parent)]))
-    assert table.columns.tolist() == list(COLUMNS)
-    assert len(table) == 0
+    with pytest.raises(UserError, match="it names no model"):
+        RunFolder.open(file.parent)
 
 
 def test_records_of_an_unknown_condition_are_refused(tmp_path: Path) -> None:

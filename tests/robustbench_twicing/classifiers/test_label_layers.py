@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.classifiers.label_layers import BestFirst, Select, label_layer
 from robustbench_twicing.data.imagenet import (
-    SUBSETS,
     LabelSpace,
     subset_indices,
     subset_space,
@@ -28,7 +27,7 @@ def test_select_by_hand() -> None:
     assert Select([2, 0])(torch.tensor([[1.0, 2.0, 3.0]])).tolist() == [[3, 1]]
 
 
-@pytest.mark.parametrize("which", SUBSETS)
+@pytest.mark.parametrize("which", ["imagenet-a", "imagenet-r"])
 def test_200_way_equals_masking_the_others(which: str) -> None:
     everything, indices = logits(1), list(subset_indices(which))
     labels = torch.arange(40) * 5 % 200

@@ -10,7 +10,7 @@ from reports import results
 from robustbench_twicing import evaluate
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.dataset import Dataset
-from robustbench_twicing.data.imagenet import SUBSETS, subset_indices
+from robustbench_twicing.data.imagenet import subset_indices
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.options import Shard
@@ -21,6 +21,7 @@ from tests.palette import palette, subset_folders, wnid_folders, write
 from tests.tiny import convnet, noise, quick_conditions, text
 
 A = subset_indices("imagenet-a")
+SHIFTED = ("imagenet-a", "imagenet-r")
 
 
 def run_all(datasets: list[Dataset], out: Path, **options: Any) -> Run:
@@ -34,7 +35,7 @@ def run_all(datasets: list[Dataset], out: Path, **options: Any) -> Run:
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """ImageNet-A, -R, and clean pictures."""
     root = tmp_path_factory.mktemp("sets")
-    for name in SUBSETS:
+    for name in SHIFTED:
         write(root / name, subset_folders(name))
     return write(root / "clean", wnid_folders(range(0, 1000, 2))).parent
 
@@ -91,7 +92,10 @@ def test_unreadable_images_count_where_they_belong(tmp_path: Path) -> None:
 
 @pytest.fixture
 def three(folders: Path) -> list[Dataset]:
-    names = [str(folders / "clean"), *(f"{name}={folders}/{name}" for name in SUBSETS)]
+    names = [
+        str(folders / "clean"),
+        *(f"{name}={folders}/{name}" for name in SHIFTED),
+    ]
     return [open_dataset(name, limit=30) for name in names]
 
 

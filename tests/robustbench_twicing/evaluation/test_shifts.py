@@ -15,7 +15,7 @@ from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.cli.api_conditions import read_conditions
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.dataset import Dataset
-from robustbench_twicing.data.imagenet import SUBSETS, subset_indices
+from robustbench_twicing.data.imagenet import subset_indices
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task, with_clean_subsets
@@ -33,6 +33,7 @@ from tests.palette import (
 from tests.tiny import text
 
 A, R = subset_indices("imagenet-a"), subset_indices("imagenet-r")
+SHIFTED = ("imagenet-a", "imagenet-r")
 OUTSIDE = {index: index + 1 for index in A if index + 1 not in A}
 """Classes of ImageNet-A to one beside them that is not."""
 SWAPPED = dict(list(OUTSIDE.items())[::3])
@@ -113,7 +114,7 @@ def test_batches_change_no_number(size: int, folders: Path, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_clean_images_of_the_same_classes_stand_beside(folders: Path, tmp_path: Path) -> None:
-    names = [str(folders / "clean"), *(f"{name}={folders}/{name}" for name in SUBSETS)]
+    names = [str(folders / "clean"), *(f"{name}={folders}/{name}" for name in SHIFTED)]
     done = run_all([open_dataset(name) for name in names], tmp_path / "run")
     found = rows(done, "clean")
     assert list(found) == ["clean", "clean/imagenet-a-classes", "clean/imagenet-r-classes"]
@@ -152,9 +153,9 @@ def test_one_attack_on_two_sets_says_of_each_over_which_classes(
 
 @pytest.mark.slow
 def test_missing_clean_images_are_said(folders: Path, tmp_path: Path) -> None:
-    names = [f"{name}={folders}/{name}" for name in SUBSETS]
+    names = [f"{name}={folders}/{name}" for name in SHIFTED]
     done = run_all([open_dataset(name) for name in names], tmp_path / "run")
-    assert notes(done, "clean accuracy on the same 200 classes is not in this run") == [*SUBSETS]
+    assert notes(done, "clean accuracy on the same 200 classes is not in this run") == [*SHIFTED]
 
 
 @pytest.mark.slow
@@ -167,7 +168,7 @@ def test_no_second_look_without_an_image_for_it(folders: Path, tmp_path: Path) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", SUBSETS)
+@pytest.mark.parametrize("which", SHIFTED)
 def test_an_attack_goes_for_the_200_classes(which: str, folders: Path, tmp_path: Path) -> None:
     """It gives bit for bit what it gives on a model that has no other classes."""
     attack = partial(pgd, eps=16 / 255)
@@ -199,7 +200,11 @@ def test_objectnet_counts_mapped_answers(tmp_path: Path) -> None:
     write_mappings(tmp_path / "mappings", OBJECTNET)
     done = run_all([open_dataset(f"objectnet={tmp_path}")], tmp_path / "run")
     (row,) = rows(done, "objectnet").values()
-    assert (row["condition"], row["n_images"], row["flags"]) == ("objectnet", 5, "mapped-3")
+    assert (row["condition"], row["n_images"], row["flags"]) == (
+        "objectnet",
+        5,
+        "copies-1;mapped-3",
+    )
     assert row["top1"] == 60
     records = done.records().set_index("image")["rank"]
     assert records[["alarm_clock/a.png", "chair/a.png", "helmet/a.png"]].tolist() == [0, 0, 0]

@@ -58,6 +58,9 @@ def test_data_shows_it(mini: str, root: Path, capsys: pytest.CaptureFixture[str]
     text = capsys.readouterr().out
     assert mini in text
     assert "ImageNet-Mini" in text
+    assert main(["data", str(root / "sets" / "Mini_Set")]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "its 3 classes are exactly those of ImageNet-Mini" in text
 
 
 def test_a_suite_file_may_name_it(mini: str) -> None:
@@ -86,6 +89,7 @@ def test_it_is_found_planned_evaluated_and_reported(
     assert {row["top1"] for row in rows.values()} == {"100.0"}
     assert "3-way" in rows[mini]["flags"]
     assert rows[f"clean/{mini}-classes"]["n_images"] == "3"
+    assert "3-way" in rows[f"clean/{mini}-classes"]["flags"].split(";")
     page = root / "page"
     assert main(["report", str(root / "run"), "--out", str(page), "--format", "html"]) == 0
     assert mini in (page / "index.html").read_text()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from robustbench_twicing.data.dataset import Dataset
-from robustbench_twicing.data.imagenet import SUBSETS, subset_indices, wnids
+from robustbench_twicing.data.imagenet import subset_indices, wnids
 from robustbench_twicing.data.known_sets.table import KNOWN_SETS
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
@@ -29,7 +29,7 @@ def true_class(dataset: Dataset, index: int) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", SUBSETS)
+@pytest.mark.parametrize("which", LETTERS)
 def test_labels_are_positions_in_the_sorted_200(which: str, tmp_path: Path) -> None:
     pictures = list(subset_folders(which).items())
     random.Random(0).shuffle(pictures)
@@ -78,13 +78,13 @@ def test_what_a_folder_looks_like(tmp_path: Path) -> None:
 def test_shared_classes_alone_are_both(tmp_path: Path) -> None:
     both = sorted(set(subset_indices("imagenet-a")) & set(subset_indices("imagenet-r")))
     root = write(tmp_path, wnid_folders(both))
-    for which in SUBSETS:
+    for which in LETTERS:
         dataset = open_dataset(f"{which}={root}")
         assert [true_class(dataset, index) for index in range(86)] == [wnids()[i] for i in both]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", SUBSETS)
+@pytest.mark.parametrize("which", LETTERS)
 def test_a_plain_folder_says_which_name_to_use(which: str, tmp_path: Path) -> None:
     root = write(tmp_path, subset_folders(which))
     dataset = open_dataset(root)
