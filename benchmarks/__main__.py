@@ -23,7 +23,7 @@ BENCHMARKS = (
     *("pgd_time", "sweep_time", "spsa_time"),
     *("kernels_time", "attention_time", "model_time"),
     *("corruption_speed", "cache_time", "workers_time", "processes_time"),
-    *("conditions_time", "report_speed", "script_time"),
+    *("conditions_time", "report_speed", "script_time", "checks_cost"),
 )
 INTRODUCTION = """\
 # Benchmarks

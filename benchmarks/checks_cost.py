@@ -8,10 +8,12 @@ the number of images and the batch size, not on the network.
 
 import argparse
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from torch import Tensor, nn
 
+from benchmarks.table import Table
 from reports import results
 from robustbench_twicing import load_model
 from robustbench_twicing.cli.api_inputs import open_data
@@ -37,28 +39,45 @@ class Counter:
         self.passes += len(gradient)
 
 
+def measure(
+    model: str = "fmnist_deit=bundled",
+    data: str = "fashion-mnist:test1000",
+    images: int = 100,
+    batch: int = 32,
+) -> Iterator[Table]:
+    """Evaluate once under the quick suite and count the passes."""
+    name, _, checkpoint = model.partition("=")
+    classifier = load_model(name, checkpoint=checkpoint)
+    counter = Counter(classifier.network)
+    dataset = open_data(data, limit=images, seed=0, num_classes=None)
+    task = make_task(dataset, make_conditions(read_conditions(EvalOptions(suite="quick"))))
+    with tempfile.TemporaryDirectory() as folder:
+        out, options = Path(folder) / "run", Options(batch_size=batch)
+        rows = results(evaluate_models({name: classifier}, [task], out=out, options=options).folder)
+    charged = int(rows["n_forward"].sum() + rows["n_backward"].sum())
+    checks = counter.passes - charged
+    flags = sorted({flag for cell in rows["flags"] for flag in cell.split(";") if flag})
+    yield Table(
+        f"Passes of the checks of a network ({name}, {images} images, batch {batch})",
+        ["passes of", "number", "share"],
+        [
+            ["conditions", str(charged), "1.000"],
+            ["checks", str(checks), f"{checks / charged:.4f}"],
+        ],
+        f"Suite quick. Flags: {', '.join(flags)}.",
+    )
+
+
 def main() -> None:
-    """Evaluate once under the quick suite and print the passes."""
+    """Print the table for a model and data."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--model", default="fmnist_deit=bundled")
     parser.add_argument("--data", default="fashion-mnist:test1000")
     parser.add_argument("--limit", type=int, default=100)
     parser.add_argument("--batch-size", type=int, default=32)
     asked = parser.parse_args()
-    name, _, checkpoint = asked.model.partition("=")
-    model = load_model(name, checkpoint=checkpoint)
-    counter = Counter(model.network)
-    data = open_data(asked.data, limit=asked.limit, seed=0, num_classes=None)
-    task = make_task(data, make_conditions(read_conditions(EvalOptions(suite="quick"))))
-    with tempfile.TemporaryDirectory() as folder:
-        options = Options(batch_size=asked.batch_size)
-        done = evaluate_models({name: model}, [task], out=Path(folder) / "run", options=options)
-        table = results(done.folder)
-    charged = int(table["n_forward"].sum() + table["n_backward"].sum())
-    checks = counter.passes - charged
-    share = f"{checks / charged:.2%}"
-    print(f"{len(data)} images: {charged} passes of conditions, {checks} of checks, {share}")
-    print("flags:", sorted({flag for cell in table["flags"] for flag in cell.split(";") if flag}))
+    for table in measure(asked.model, asked.data, asked.limit, asked.batch_size):
+        print(table.markdown())
 
 
 if __name__ == "__main__":

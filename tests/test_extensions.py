@@ -95,7 +95,7 @@ def dusk(image, severity, rng):
 """
 CHANGES = [
     ("share * eps).", "share * eps / 2).", "the code of condition pixel:made-up-fade@4/255 has"),
-    ("share=1.0", "share=0.5", r"settings\.share is 1\.0 there and 0\.5 here"),
+    ("share=1.0", "share=0.5", "the code of condition pixel:made-up-fade@4/255 has"),
     ("return x - eps", "return x - 2 * eps", "the code of condition pixel:made-up-fade@4/255 has"),
     ("LEAST = 0", "LEAST = 0.1", "the code of condition pixel:made-up-fade@4/255 has"),
     ("8 - severity", "9 - severity", "the code of condition pixel:corruption/made-up-dusk/2 has"),
@@ -237,7 +237,7 @@ def test_a_run_is_not_continued_with_a_family_whose_code_has_changed(tmp_path: P
         assert evaluate_family(tmp_path, FAMILY_MODULE).complete
         assert evaluate_family(tmp_path, FAMILY_MODULE).complete
         with pytest.raises(UserError, match="the code of model made_up_mean has changed"):
-            evaluate_family(tmp_path, FAMILY_MODULE.replace("1 * x", "2 * x"))
+            evaluate_family(tmp_path, FAMILY_MODULE.replace("1 * x", "2.5 * x"))
     finally:
         del FAMILIES["made-up-mean"], MODELS["made_up_mean"]
 

@@ -109,7 +109,7 @@ def test_an_array_that_is_cut_short_is_one_line(tmp_path: Path) -> None:
     whole = (tmp_path / "x.npy").read_bytes()
 
     def cuts(model: object, x: Tensor, y: Tensor, *, generator: object) -> Tensor:
-        if cutting:
+        if cutting[0]:
             os.truncate(tmp_path / "x.npy", len(whole) // 4)
         return x
 
@@ -118,12 +118,12 @@ def test_an_array_that_is_cut_short_is_one_line(tmp_path: Path) -> None:
         conditions = read_conditions({"clean": None, "own@4/255": cuts})
         return run(convnet(), data, conditions, tmp_path / "run", batch_size=1)
 
-    cutting = True
+    cutting = [True]
     with pytest.raises(UnreadableError, match=r"x\.npy was changed after it was opened"):
         work_on()
     kept = {path: path.read_bytes() for path in parts(tmp_path / "run")}
     assert 0 < len(kept) < len(values)
-    cutting = False
+    cutting[0] = False
     (tmp_path / "x.npy").write_bytes(whole)
     done = work_on()
     assert done.complete

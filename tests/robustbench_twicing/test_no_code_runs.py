@@ -140,7 +140,10 @@ ALLOWED = {
     ("torch.load", "robustbench_twicing/checkpoints/pickle/torch_pickle.py"),
     *(  # their own modules, each by its name in the package
         ("import_module", f"{package}/__init__.py")
-        for package in ("attacks", "attacks/corruptions", "reports", "reports/tables/presets")
+        for package in (
+            *("attacks", "attacks/corruptions", "reports", "reports/tables/presets"),
+            "robustbench_twicing/models/families",
+        )
     ),
 }
 """What can run code, and the file that may use it."""

@@ -130,7 +130,7 @@ def test_a_function_is_called_with_a_generator_per_image() -> None:
         ({"pgd@": identity}, "is not a number"),
         ({"pgd@4": identity}, "write 4/255"),
         ({"nobody@4/255": None}, "no attack is called 'nobody'"),
-        ({"pgd@4/255": identity, "pgd@8/510": identity}, "'pgd@4/255' is given twice"),
+        ({"mine@4/255": identity, "mine@8/510": identity}, "'mine@4/255' is given twice"),
         ({"clean": None, "again": clean()}, "condition 'again' is given the condition 'clean'"),
     ],
 )

@@ -283,4 +283,4 @@ def test_a_checkpoint_is_the_same_by_whatever_path(
     capsys.readouterr()
     command = ["eval", "--model", "fmnist_deit=c.safetensors", "--arch-override", *rest.split()]
     assert main(command) == 1
-    assert "give the same --model and --checkpoint, or use another --out" in capsys.readouterr().err
+    assert "give the same --model, --checkpoint and --weights, or use" in capsys.readouterr().err

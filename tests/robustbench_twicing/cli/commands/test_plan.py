@@ -32,6 +32,8 @@ def test_passes_are_those_that_eval_counts(site: Site, capsys: pytest.CaptureFix
         "clean": (11, 0),
         **{f"fgsm@{eps}/255": (both, 11) for eps in budgets},
         **{f"pgd@{eps}/255": (both + 11 * 20, 11 * 20) for eps in budgets},
+        "fgsm@64/255": (both, 11),
+        "noise@4/255": (both, 0),
     }
     assert "net on photos, 11 images" in out
     assert "Basis: one forward pass" in out

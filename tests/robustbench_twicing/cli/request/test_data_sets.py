@@ -93,7 +93,10 @@ def test_attacks_are_for_the_clean_images_alone(root: Path, evaluate: Eval, tmp_
     budget = ("--eps", "1/255", "--limit", "4")
     assert evaluate(*clean, "--data", a, *budget) == 0
     assert found(tmp_path) == {
-        "imagenet": ["clean", "clean/imagenet-a-classes", "fgsm@1/255", "pgd@1/255"],
+        "imagenet": [
+            *("clean", "clean/imagenet-a-classes"),
+            *("fgsm@1/255", "pgd@1/255", "noise@1/255"),
+        ],
         "imagenet-a": ["imagenet-a", "imagenet-a/1000-way"],
     }
 
