@@ -1,5 +1,6 @@
 """Made-up things are declared here, with nothing else changed, and appear everywhere."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -95,7 +96,7 @@ def dusk(image, severity, rng):
 """
 CHANGES = [
     ("share * eps).", "share * eps / 2).", "the code of condition pixel:made-up-fade@4/255 has"),
-    ("share=1.0", "share=0.5", "the code of condition pixel:made-up-fade@4/255 has"),
+    ("share=1.0", "share=0.5", r"settings\.share is 1\.0 there and 0\.5 here"),
     ("return x - eps", "return x - 2 * eps", "the code of condition pixel:made-up-fade@4/255 has"),
     ("LEAST = 0", "LEAST = 0.1", "the code of condition pixel:made-up-fade@4/255 has"),
     ("8 - severity", "9 - severity", "the code of condition pixel:corruption/made-up-dusk/2 has"),
@@ -112,6 +113,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def evaluate_module(folder: Path, text: str) -> Run:
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)  # it tells changes by the second
     (folder / "mine.py").write_text(text)
     load_user_function(f"{folder / 'mine.py'}:fade")
     conditions = ["made-up-fade@4/255", "corruption/made-up-dusk/2"]
@@ -224,6 +226,7 @@ declare(
 def evaluate_family(folder: Path, text: str) -> Run:
     FAMILIES.pop("made-up-mean", None)
     MODELS.pop("made_up_mean", None)
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
     (folder / "means.py").write_text(text)
     load_user_function(f"{folder / 'means.py'}:Mean")
     data = (torch.zeros(2, 3, 28, 28, dtype=torch.uint8), torch.tensor([0, 1]))

@@ -234,7 +234,7 @@ def test_h09_imagenet_a_over_200_classes_and_over_1000(
         assert float(rows[name]["top1"]) == pytest.approx(100 * case.expect[expected])
         assert rows[name]["n_images"] == str(case.expect["n"])
     assert rows["imagenet-a"]["flags"] == "cropped-before-224px;200-way"
-    assert rows["imagenet-a/1000-way"]["flags"] == "1000-way"
+    assert rows["imagenet-a/1000-way"]["flags"] == "cropped-before-224px;1000-way"
     assert rows["imagenet-a/1000-way"]["n_forward"] == "0"
     printed = " ".join(capsys.readouterr().out.split())
     assert "200-way (imagenet-a): scored over the 200 classes of the test set" in printed

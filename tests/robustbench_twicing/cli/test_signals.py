@@ -21,14 +21,11 @@ from network import Brightness
 
 
 class Sending(Brightness):
-    first = None
     sent = False
 
     def forward(self, x):
-        if self.first is None and len(x) == 4:  # not the grey image that is shown before all
-            self.first = x.mean()  # which the order of the images does not change
-        second = len(x) == 4 and not self.sent and abs(x.mean() - self.first) > 1e-3
-        if second:
+        second = x.flatten(1).mean(1).max() > 0.9  # it has a nearly white image
+        if second and not self.sent:
             self.sent = True
             {action}
         return super().forward(x)
