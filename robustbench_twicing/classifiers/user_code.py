@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from torch import nn
@@ -109,10 +110,18 @@ def _import(name: str, place: str, file: Path | None) -> ModuleType:
         raise UserError(f"{name!r} cannot be imported: {_last_line(error)}") from error
 
 
+class _Source(SourceFileLoader):
+    """Runs the text whose hash is recorded: bytecode in a cache may be of a text before it."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Compile the file as it is now."""
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def _run_file(path: Path) -> ModuleType:
     """Import a file under a name of its own, which dataclasses and pickles in it look up."""
     name = f"user_code_{sha256(str(path).encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=_Source(name, str(path)))
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is not Python source")
     module = importlib.util.module_from_spec(spec)

@@ -1,5 +1,6 @@
 """Networks from a user's own code, and every way in which that can fail."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -108,6 +109,19 @@ def test_two_files_have_their_own_siblings(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_text_of_the_file_runs_and_not_bytecode_of_a_text_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    file = tmp_path / "network.py"
+    for width in (3, 4):
+        file.write_text(f"from torch import nn\n\ndef build():\n    return nn.Linear(2, {width})\n")
+        os.utime(file, (1, 1))  # Python takes a text of the same second and length for the same
+        network = load_user_network(f"{file}:build").network
+        assert isinstance(network, nn.Linear)
+        assert network.out_features == width
+
+
 def test_the_hash_covers_what_is_imported_from_beside_the_file(tmp_path: Path) -> None:
     file = tmp_path / "model.py"
     file.write_text(
