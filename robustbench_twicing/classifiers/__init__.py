@@ -5,7 +5,7 @@
 - `classifier`: `Classifier`, which holds preprocessing, network and `label_layers`.
 - `gradient`: of the loss at the pixels; `precision`: number formats of the passes.
 - `kernels`: faster computing of the same numbers.
-- `network_state`: what a network's answers depend on, compared and put back: `places` of the
+- `network_state`: what a network's answers depend on, compared and put back: `snapshots` of the
   network and of torch (`torch_state`).
 - `device`: where it computes; `efficiency`: what a forward pass costs, measured by `timing`.
 """

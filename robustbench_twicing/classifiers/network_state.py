@@ -10,8 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from torch import Tensor, nn
 
-from .places import Content, Names, Place, Values, mapping, methods, sequence, variables
-from .torch_state import OWN, torch_places
+from .snapshots import (
+    Content,
+    MappingSnapshot,
+    Snapshot,
+    ValuesSnapshot,
+    mapping,
+    methods,
+    sequence,
+    variables,
+)
+from .torch_state import SUITE, torch_snapshots
 
 LARGEST = 2**28
 """Bytes of a tensor or array of which a copy is kept, if it is no parameter or buffer."""
@@ -19,12 +28,12 @@ OF_EVERY_MODULE = frozenset({*vars(nn.Module()), "forward", "__call__", "_call_i
 UNNAMED = ("_parameters", "_buffers", "_modules")
 """Attributes whose contents are named as the module's own."""
 CLOSED = (ModuleType, logging.Logger, logging.Handler)
-"""What is not looked into."""
+"""Types whose values are no part of a network."""
 INSTALLED = ("site-packages", "dist-packages")
 """Code below these folders keeps nothing in its variables that would be a network's."""
-Inside = tuple[str, Any, bool]
-"""Something that another thing holds: its name, itself, and whether it is certain (see `Place`)."""
-Look = tuple[list[Place], list[Inside]]
+Member = tuple[str, Any, bool]
+"""What another value holds: name, value, and whether a change is an attack's (see `Change`)."""
+Parts = tuple[list[Snapshot], list[Member]]
 
 
 class Changes(NamedTuple):
@@ -49,7 +58,7 @@ class NetworkState:
     """
 
     def __init__(self, network: nn.Module) -> None:
-        self._places: list[Place] = [*torch_places(), *_walk(network)]
+        self._snapshots: list[Snapshot] = [*torch_snapshots(), *_walk(network)]
         self._forgotten: set[str] = set()
 
     def forget(self, names: Iterable[str]) -> None:
@@ -59,126 +68,123 @@ class NetworkState:
     def changes(self) -> Changes:
         """What is not as it was, without what may be what it likes."""
         changed = Changes([], [])
-        for place in self._places:
-            for name, certain in place.changes():
+        for snapshot in self._snapshots:
+            for name, certain in snapshot.changes():
                 if name not in self._forgotten:
                     (changed.certain if certain else changed.possible).append(name)
         return changed
 
     def restore(self) -> None:
         """Put everything back; what cannot be put back is still in `changes`."""
-        for place in self._places:
-            place.restore()
+        for snapshot in self._snapshots:
+            snapshot.restore()
 
 
-def _walk(network: nn.Module) -> Iterator[Place]:
-    """Everything that can be reached from a network, each thing once."""
+def _walk(network: nn.Module) -> Iterator[Snapshot]:
+    """Everything that can be reached from a network, each value once."""
     seen: dict[int, object] = {}
-    pending: deque[Inside] = deque([("", network, False)])
+    pending: deque[Member] = deque([("", network, False)])
     while pending:
-        name, thing, certain = pending.popleft()
-        if id(thing) not in seen and not isinstance(thing, CLOSED):
-            seen[id(thing)] = thing
-            places, inside = _look_into(name, thing, certain)
-            yield from places
-            pending += inside
+        name, value, certain = pending.popleft()
+        if id(value) not in seen and not isinstance(value, CLOSED):
+            seen[id(value)] = value
+            snapshots, members = _parts(name, value, certain)
+            yield from snapshots
+            pending += members
 
 
-def _look_into(name: str, thing: Any, certain: bool) -> Look:
-    """The places of one thing, and what it holds."""
-    for kinds, look in LOOKS:
-        if isinstance(thing, kinds):
-            return look(name, thing, certain)
-    held = getattr(thing, "__dict__", None)
-    if not isinstance(held, dict) or type(thing).__module__.partition(".")[0] == "torch":
+def _parts(name: str, value: Any, certain: bool) -> Parts:
+    """The snapshots of one value, and what it holds."""
+    for kinds, parts_of in PARTS_OF:
+        if isinstance(value, kinds):
+            return parts_of(name, value, certain)
+    attributes = getattr(value, "__dict__", None)
+    if not isinstance(attributes, dict) or type(value).__module__.partition(".")[0] == "torch":
         return [], []
-    return [mapping(name, held, False)], _items(name, held, False)
+    return [mapping(name, attributes, False)], _items(name, attributes, False)
 
 
-def _items(name: str, held: dict[Any, Any], certain: bool) -> list[Inside]:
-    return [(f"{name}.{key}".strip("."), value, certain) for key, value in held.items()]
+def _items(name: str, attributes: dict[Any, Any], certain: bool) -> list[Member]:
+    return [(f"{name}.{key}".strip("."), value, certain) for key, value in attributes.items()]
 
 
-def _values(name: str, thing: Any, certain: bool) -> Look:
-    return ([Values(name, certain, thing)] if certain or thing.nbytes <= LARGEST else []), []
+def _values(name: str, array: Any, certain: bool) -> Parts:
+    is_copied = certain or array.nbytes <= LARGEST
+    return ([ValuesSnapshot(name, certain, array)] if is_copied else []), []
 
 
-def _module(name: str, thing: nn.Module, _: bool) -> Look:
-    held = vars(thing)
-    inside: list[Inside] = [(kind.__name__, kind, True) for kind in type(thing).__mro__]
-    for key, value in held.items():
+def _module(name: str, module: nn.Module, _: bool) -> Parts:
+    attributes = vars(module)
+    members: list[Member] = [(kind.__name__, kind, True) for kind in type(module).__mro__]
+    for key, value in attributes.items():
         below = name if key in UNNAMED else f"{name}.{key}".strip(".")
-        inside.append((below, value, key in OF_EVERY_MODULE))
-    return [mapping(name, held, OF_EVERY_MODULE)], inside
+        members.append((below, value, key in OF_EVERY_MODULE))
+    return [mapping(name, attributes, OF_EVERY_MODULE)], members
 
 
-def _class(name: str, thing: type, _: bool) -> Look:
-    if not issubclass(thing, nn.Module):
+def _class(name: str, kind: type, _: bool) -> Parts:
+    if not issubclass(kind, nn.Module):
         return [], []
-    return [methods(thing)], _items(name, dict(vars(thing)), False)
+    return [methods(kind)], _items(name, dict(vars(kind)), False)
 
 
-def _function(name: str, thing: FunctionType, certain: bool) -> Look:
+def _function(name: str, function: FunctionType, certain: bool) -> Parts:
     """What a function of one's own refers to: the variables around it, by the names in its code."""
-    root, code, around = (
-        (thing.__module__ or "").partition(".")[0],
-        thing.__code__,
-        thing.__globals__,
-    )
-    enclosed: Inside = ("", thing.__closure__ or (), False)
-    if root in (*OWN, "torch") or any(folder in code.co_filename for folder in INSTALLED):
+    root = (function.__module__ or "").partition(".")[0]
+    code, around = function.__code__, function.__globals__
+    enclosed: Member = ("", function.__closure__ or (), False)
+    if root in (*SUITE, "torch") or any(folder in code.co_filename for folder in INSTALLED):
         return [], [enclosed]
     used = {key: around[key] for key in code.co_names if key in around}
-    held = [vars(thing), thing.__defaults__ or (), thing.__kwdefaults__ or {}]
-    place = variables(root, around, tuple(used), certain=False)
-    return [place], [enclosed, *_items("", used, False), ("", held, False)]
+    attributes = [vars(function), function.__defaults__ or (), function.__kwdefaults__ or {}]
+    snapshot = variables(root, around, tuple(used), certain=False)
+    return [snapshot], [enclosed, *_items("", used, False), ("", attributes, False)]
 
 
-def _method(name: str, thing: MethodType, certain: bool) -> Look:
-    return [], [(name, thing.__self__, certain), (name, thing.__func__, certain)]
+def _method(name: str, method: MethodType, certain: bool) -> Parts:
+    return [], [(name, method.__self__, certain), (name, method.__func__, certain)]
 
 
-def _partial(name: str, thing: "partial[Any]", certain: bool) -> Look:
-    held = (thing.func, thing.args, thing.keywords)
-    return [], [(name, held, certain)]
+def _partial(name: str, call: "partial[Any]", certain: bool) -> Parts:
+    attributes = (call.func, call.args, call.keywords)
+    return [], [(name, attributes, certain)]
 
 
-def _cell(name: str, thing: CellType, certain: bool) -> Look:
+def _cell(name: str, cell: CellType, certain: bool) -> Parts:
     try:
-        inside = thing.cell_contents
-    except ValueError:  # a variable that has no value yet
+        content = cell.cell_contents
+    except ValueError:  # a variable that has no cell yet
         return [], []
 
+    def write(before: Content) -> None:
+        cell.cell_contents = before[""]
+
+    snapshot = MappingSnapshot(name, certain, lambda: {"": cell.cell_contents}, write)
+    return [snapshot], [(name, content, certain)]
+
+
+def _dict(name: str, mapped: dict[Any, Any], certain: bool) -> Parts:
+    return [mapping(name, mapped, certain)], _items(name, mapped, certain)
+
+
+def _list(name: str, values: list[Any], certain: bool) -> Parts:
+    members = _items(name, dict(enumerate(values)), certain)
+    return [sequence(name, values, certain=certain)], members
+
+
+def _tuple(name: str, values: tuple[Any, ...], certain: bool) -> Parts:
+    return [], _items(name, dict(enumerate(values)), certain)
+
+
+def _set(name: str, values: set[Any], certain: bool) -> Parts:
     def write(content: Content) -> None:
-        thing.cell_contents = content[""]
+        values.clear()
+        values.update(content[""])
 
-    return [Names(name, certain, lambda: {"": thing.cell_contents}, write)], [
-        (name, inside, certain)
-    ]
-
-
-def _dict(name: str, thing: dict[Any, Any], certain: bool) -> Look:
-    return [mapping(name, thing, certain)], _items(name, thing, certain)
+    return [MappingSnapshot(name, certain, lambda: {"": frozenset(values)}, write)], []
 
 
-def _list(name: str, thing: list[Any], certain: bool) -> Look:
-    inside = _items(name, dict(enumerate(thing)), certain)
-    return [sequence(name, thing, certain=certain)], inside
-
-
-def _tuple(name: str, thing: tuple[Any, ...], certain: bool) -> Look:
-    return [], _items(name, dict(enumerate(thing)), certain)
-
-
-def _set(name: str, thing: set[Any], certain: bool) -> Look:
-    def write(content: Content) -> None:
-        thing.clear()
-        thing.update(content[""])
-
-    return [Names(name, certain, lambda: {"": frozenset(thing)}, write)], []
-
-
-LOOKS: tuple[tuple[tuple[type, ...], Callable[[str, Any, bool], Look]], ...] = (
+PARTS_OF: tuple[tuple[tuple[type, ...], Callable[[str, Any, bool], Parts]], ...] = (
     ((Tensor, np.ndarray), _values),
     ((nn.Module,), _module),
     ((type,), _class),
@@ -191,4 +197,4 @@ LOOKS: tuple[tuple[tuple[type, ...], Callable[[str, Any, bool], Look]], ...] = (
     ((tuple,), _tuple),
     ((set,), _set),
 )
-"""How the things of each type are looked into."""
+"""By type: the snapshots of a value, and what it holds."""

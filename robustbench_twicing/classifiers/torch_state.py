@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from .places import Names, mapping, methods, variables
+from .snapshots import MappingSnapshot, mapping, methods, variables
 
 WATCHED = ("torch", "torch.nn.functional")
 """Modules whose functions networks call."""
-OWN = (__name__.partition(".")[0], "attacks")
+SUITE = (__name__.partition(".")[0], "attacks")
 """Packages whose functions every score goes through."""
 CUDNN = ("enabled", "deterministic", "allow_tf32")
 
@@ -53,11 +53,11 @@ SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
 """By name: how a setting is read and written."""
 
 
-def torch_places() -> Iterator[Names]:
+def torch_snapshots() -> Iterator[MappingSnapshot]:
     """The settings, the functions that code in this process can replace, and torch's own hooks."""
     yield from (_setting(name, get, put) for name, (get, put) in SETTINGS.items())
     for name, module in list(sys.modules.items()):
-        if name in WATCHED or name.partition(".")[0] in OWN:
+        if name in WATCHED or name.partition(".")[0] in SUITE:
             functions = [key for key, value in vars(module).items() if callable(value)]
             yield variables(name, vars(module), functions, certain=True)
     yield methods(torch.Tensor)
@@ -66,8 +66,8 @@ def torch_places() -> Iterator[Names]:
             yield mapping(f"torch's {name.strip('_')}", hooks, True)
 
 
-def _setting(name: str, get: Callable[[], Any], put: Callable[[Any], object]) -> Names:
-    return Names(name, True, lambda: {"": get()}, lambda content: put(content[""]))
+def _setting(name: str, get: Callable[[], Any], put: Callable[[Any], object]) -> MappingSnapshot:
+    return MappingSnapshot(name, True, lambda: {"": get()}, lambda content: put(content[""]))
 
 
 def random_state() -> list[torch.Tensor]:

@@ -1,4 +1,4 @@
-"""Things that code can change: what they held, whether they still do, and how it is put back."""
+"""Snapshots of what code can change: whether it is still the same, and how it is put back."""
 
 from collections.abc import Callable, Collection, Mapping
 from operator import is_
@@ -19,15 +19,16 @@ class Change(NamedTuple):
 
     Attributes:
         name: what it is.
-        certain: no network changes it while it computes; else it may keep there what it likes.
+        certain: an attack changed it, since no network does while it computes; else the network
+            itself may have.
     """
 
     name: str
     certain: bool
 
 
-class Place(Protocol):
-    """Something that can be changed."""
+class Snapshot(Protocol):
+    """What something was when the snapshot was taken."""
 
     def changes(self) -> list[Change]:
         """What is not as it was."""
@@ -36,8 +37,8 @@ class Place(Protocol):
         """Put it back."""
 
 
-class Names:
-    """Names and what they stand for: an attribute dictionary, a list, a setting.
+class MappingSnapshot:
+    """What names stand for: an attribute dictionary, a list, a setting.
 
     Args:
         name: of the whole.
@@ -57,18 +58,18 @@ class Names:
         self._content = dict(read())
 
     def changes(self) -> list[Change]:
-        """Names of what is another thing now, is gone, or is new."""
+        """MappingSnapshot of what is another value now, is gone, or is new."""
         now, before = self._read(), self._content
         if len(now) == len(before) and all(map(is_, now.values(), before.values())):
             return []
         keys = dict.fromkeys([*before, *now])
         return [
-            Change(self._called(key), self._is_certain(key))
+            Change(self._full_name(key), self._is_certain(key))
             for key in keys
             if not (key in now and key in before and _is_same(now[key], before[key]))
         ]
 
-    def _called(self, key: object) -> str:
+    def _full_name(self, key: object) -> str:
         """Numbers of hooks and places in a list are nobody's names."""
         return f"{self._name}.{key}".strip(".") if isinstance(key, str) else self._name
 
@@ -89,7 +90,7 @@ def _is_same(now: object, before: object) -> bool:
     return isinstance(before, PLAIN) and (now == before or repr(now) == repr(before))
 
 
-class Values:
+class ValuesSnapshot:
     """The values of a tensor or an array, with a copy, so that no write goes unseen."""
 
     def __init__(self, name: str, certain: bool, source: Tensor | NDArray[Any]) -> None:
@@ -128,37 +129,37 @@ def _equal(now: Tensor, before: Tensor) -> bool:
     )
 
 
-def mapping(name: str, values: dict[Any, Any], certain: Collection[str] | bool) -> Names:
+def mapping(name: str, values: dict[Any, Any], certain: Collection[str] | bool) -> MappingSnapshot:
     """A dictionary."""
 
     def write(content: Content) -> None:
         values.clear()
         values.update(content)
 
-    return Names(name, certain, lambda: values, write)
+    return MappingSnapshot(name, certain, lambda: values, write)
 
 
-def sequence(name: str, values: list[Any], *, certain: bool) -> Names:
+def sequence(name: str, values: list[Any], *, certain: bool) -> MappingSnapshot:
     """A list."""
 
     def write(content: Content) -> None:
         values[:] = content.values()
 
-    return Names(name, certain, lambda: dict(enumerate(values)), write)
+    return MappingSnapshot(name, certain, lambda: dict(enumerate(values)), write)
 
 
 def variables(
     name: str, namespace: dict[str, Any], keys: Collection[str], *, certain: bool
-) -> Names:
+) -> MappingSnapshot:
     """Some variables of a module."""
 
     def read() -> Content:
         return {key: namespace[key] for key in keys if key in namespace}
 
-    return Names(name, certain, read, namespace.update)
+    return MappingSnapshot(name, certain, read, namespace.update)
 
 
-def methods(kind: type) -> Names:
+def methods(kind: type) -> MappingSnapshot:
     """Functions and properties of a class."""
 
     def read() -> Content:
@@ -176,4 +177,4 @@ def methods(kind: type) -> Names:
             if now.get(key) is not value:
                 setattr(kind, key, value)
 
-    return Names(kind.__name__, True, read, write)
+    return MappingSnapshot(kind.__name__, True, read, write)
