@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from ..errors import UserError
+from ..files.printable import name_some
 from ..models.fan.old_keys import modernise
 from .architecture import anatomy
 from .candidates import recognise
@@ -76,8 +77,6 @@ def resample_positions(positions: Tensor, grid: tuple[int, int], extra: int) -> 
 
 MANY = 16
 """Differences of so many keys are not listed where one sentence says what the file is."""
-MOST_NAMES = 3
-"""Models that an error names, of those that the file fits."""
 
 
 @dataclass(frozen=True)
@@ -127,8 +126,7 @@ def _reasons(have: Mapping[str, Tensor], want: Mapping[str, Tensor], unlike: Dif
     reason = explain(anatomy(have), anatomy(want))
     parts = [reason, "" if reason and unlike.count > MANY else str(unlike)]
     if names := [candidate.name for candidate in recognise(have)]:
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        parts.append(f"it fits {', '.join(names[:MOST_NAMES])}{more}")
+        parts.append(f"it fits {name_some(names)}")
     return "; ".join(filter(None, parts))
 
 

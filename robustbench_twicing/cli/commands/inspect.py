@@ -86,14 +86,14 @@ def _weights(console: Console, kind: str, weights: WeightsFacts) -> None:
 
 def _architecture(console: Console, inspection: Inspection) -> None:
     from ...checkpoints.architecture import WORDS
+    from ...files.printable import name_some
 
     seen = inspection.seen
     rows: dict[str, str] = {}
     if seen is None:
         groups = next(iter(inspection.weights.values())).groups
-        more = f" and {len(groups) - FEW_GROUPS} more" if len(groups) > FEW_GROUPS else ""
         rows["layout"] = "unknown here"
-        rows["keys"] = ", ".join(groups[:FEW_GROUPS]) + more
+        rows["keys"] = name_some(groups, FEW_GROUPS)
     else:
         rows["layout"] = seen.title
         rows |= {WORDS.get(name, name): _size(seen, name) for name in seen.sizes}

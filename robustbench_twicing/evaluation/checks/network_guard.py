@@ -9,13 +9,12 @@ from ...classifiers.gradient import input_gradient
 from ...classifiers.network_state import NetworkState
 from ...classifiers.torch_state import random_state, set_random_state
 from ...errors import BrokenAttackError, ModelChangedError
+from ...files.printable import name_some
 from ...records.cost import CostMeter
 from .agreement import ROUNDING, agree
 
 log = logging.getLogger(__name__)
 CHANGES_ITSELF = "changes-itself"
-MOST_NAMES = 3
-"""Changes that a message names."""
 
 
 class NetworkGuard:
@@ -67,11 +66,11 @@ class NetworkGuard:
         if names:
             self._state.restore()
             if self._state.changes().certain:
-                raise ModelChangedError(f"an attack changed {_some(names)} for good")
+                raise ModelChangedError(f"an attack changed {name_some(names)} for good")
         elif self._drew_random_numbers():
             names = ["the state of torch's random generator (draw from the one that is given)"]
         if names:
-            raise BrokenAttackError(f"changed {_some(names)}; the network was put back")
+            raise BrokenAttackError(f"changed {name_some(names)}; the network was put back")
 
     def check_answers(self, attack: str) -> None:
         """End the run where the network answers otherwise than before, and nothing shows why.
@@ -127,8 +126,3 @@ def _equal(states: list[Tensor], others: list[Tensor]) -> bool:
 
 def _devices(x: Tensor) -> list[torch.device]:
     return [x.device] if x.is_cuda else []
-
-
-def _some(names: list[str]) -> str:
-    rest = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return ", ".join(names[:MOST_NAMES]) + rest
