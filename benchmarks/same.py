@@ -4,8 +4,8 @@
 
 A worktree of the commit ("there") and the checkout ("here") make the same runs at the same time,
 one thread each: whole, in shards, killed and continued, begun there and continued here. What they
-write is compared in every column except times, versions and the wording of notes. Takes minutes;
-exit status 1 when anything differs or fails.
+write is compared in every column except times, versions, the wording of notes and three flags.
+Takes minutes; exit status 1 when anything differs or fails.
 """
 
 import argparse
