@@ -20,6 +20,8 @@ from tests.tiny import flags, run
 from .faults import NETWORKS, honest
 from .networks import classifier, images, pictures, trained
 
+pytestmark = pytest.mark.slow  # each is an evaluation; the checks have quick tests beside them
+
 
 def quick(*, steps: int = 5) -> list[Condition]:
     """The quick suite with fewer budgets and steps."""

@@ -58,6 +58,7 @@ def test_it_is_named_in_help_and_in_messages(
     assert f"known: {', '.join(preset_names())}, efficiency" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_it_is_on_the_page_where_it_says_so(folder: Path, tmp_path: Path) -> None:
     runs = merge([RunFolder.open(folder)])
     page = write_page(runs, results(runs), tmp_path / "page").read_text(encoding="utf-8")

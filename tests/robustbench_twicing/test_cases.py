@@ -112,6 +112,7 @@ def test_photographs_are_reduced_as_in_training(
     assert row["n_images"] == str(case.expect["n"]) == "3"
 
 
+@pytest.mark.slow
 def test_accuracy_is_no_mean_of_batch_means(build: Callable[[str], Case]) -> None:
     case = build("h08")
     row = case.eval("--attacks", "clean", "--batch-size", str(case.expect["batch_size"]))["clean"]
@@ -149,6 +150,7 @@ def test_no_budget_is_the_clean_row_and_one_level_is_enough(
             assert float(row["robust_top1"]) == 0, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [1, 2, 6])
 def test_a_model_left_in_train_mode_is_evaluated_in_eval_mode(
     batch_size: int, build: Callable[[str], Case]

@@ -154,6 +154,7 @@ class Steep(nn.Module):
         return x.flatten(1) @ weights.T + 1e4 * torch.eye(12)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("short")
 def test_an_image_that_stands_costs_what_the_plan_says() -> None:
     """The number of classes is asked of the first image of each block alone."""

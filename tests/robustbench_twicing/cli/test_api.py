@@ -152,6 +152,7 @@ class Pairs(torch.utils.data.Dataset[Any]):
         return Image.fromarray(self.x[index].permute(1, 2, 0).numpy()), int(self.y[index])
 
 
+@pytest.mark.slow
 def test_all_forms_of_the_same_images_give_the_same_records(tensors: tuple[Tensor, Tensor]) -> None:
     first, *others = (
         evaluate(Linear(), data, ["clean", "pgd@4/255"]).images()[COLUMNS]
