@@ -36,12 +36,14 @@ class EvalStatus(NamedTuple):
         shard: the parts that were asked for.
         left: images of that shard that are not evaluated, summed over models and data sets.
         unfinished: why there are any, and how to go on; empty where there are none.
+        models_left_out: those that could not be evaluated and were to be skipped, with the reasons.
     """
 
     run: "Run"
     shard: "Shard"
     left: int
     unfinished: str
+    models_left_out: tuple[str, ...] = ()
 
 
 def evaluate(options: EvalOptions, team: "Team", *, again: str = "") -> EvalStatus:
@@ -70,11 +72,12 @@ def evaluate(options: EvalOptions, team: "Team", *, again: str = "") -> EvalStat
         raise StoppedError(f"stopped; {go_on}") from None
     left = images_left(done.folder, shard)
     if not left:
-        return EvalStatus(done, shard, 0, "")
+        return EvalStatus(done, shard, 0, "", request.models_left_out)
     if stop.reason not in ("", OUT_OF_TIME):
         raise StoppedError(f"stopped by {stop.reason}, {left} images left; {go_on}")
     why = stop.reason or "another process works on them, or ended before it had done them"
-    return EvalStatus(done, shard, left, f"{left} images left ({why}); {go_on}")
+    unfinished = f"{left} images left ({why}); {go_on}"
+    return EvalStatus(done, shard, left, unfinished, request.models_left_out)
 
 
 def images_left(folder: "RunFolder", shard: "Shard") -> int:

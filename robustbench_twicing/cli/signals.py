@@ -17,7 +17,7 @@ MISTAKE = 1
 UNKNOWN = 2
 """An unknown option or command."""
 ERROR_ROWS = 3
-"""Finished, but with conditions that failed and are not scored."""
+"""Finished, but with conditions that failed and are not scored, or without a model left out."""
 INCOMPLETE = 4
 """Interrupted, or images are missing."""
 

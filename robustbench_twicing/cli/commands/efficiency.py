@@ -57,7 +57,7 @@ def run(
     named = [_with_weights(asked) for asked in model]
     options = EvalOptions(model=named, label=label or [], attention=attention, kernels="plain")
     measured = measure_efficiency(
-        load_models(options), batch_size=batch_size, rounds=rounds, device=where
+        load_models(options).models, batch_size=batch_size, rounds=rounds, device=where
     )
     console = Console()
     _print(measured, console)

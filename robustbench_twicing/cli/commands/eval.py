@@ -8,7 +8,7 @@ import typer
 from ..request.command import add_command
 from ..request.options import EvalOptions
 from ..run import evaluate, images_left
-from ..signals import DONE, INCOMPLETE
+from ..signals import DONE, ERROR_ROWS, INCOMPLETE
 
 if TYPE_CHECKING:
     from ...evaluation.options import Shard
@@ -27,6 +27,7 @@ def run(options: EvalOptions) -> int:
         Exit status.
     """
     from ...evaluation.distributed import join_team
+    from ..terminal import Console
 
     team = join_team()
     done = evaluate(options, team)
@@ -38,6 +39,9 @@ def run(options: EvalOptions) -> int:
         # Another process finished the last part meanwhile, and its results.csv may have been
         # written over by this one's, which lacks that part.
         status = _show(folder, done.shard)
+    for line in done.models_left_out:
+        Console().print(line, soft_wrap=True, highlight=False, markup=False)
+        status = ERROR_ROWS
     if folder.complete or not done.unfinished:
         return status
     sys.stderr.write(f"{done.unfinished}\n")

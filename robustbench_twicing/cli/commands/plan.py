@@ -8,6 +8,7 @@ import typer
 from ..progress import duration
 from ..request.command import add_command
 from ..request.options import EvalOptions
+from ..signals import DONE, ERROR_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,8 +35,12 @@ class Speed(NamedTuple):
     backward: float
 
 
-def run(options: EvalOptions) -> None:
-    """Print passes and estimated time per model and condition, and how they were estimated."""
+def run(options: EvalOptions) -> int:
+    """Print passes and estimated time per model and condition, and how they were estimated.
+
+    Returns:
+        Exit status.
+    """
     from ...classifiers.device import choose_device
     from ...evaluation.tasks import rescored
     from ...evaluation.validation import check_request
@@ -72,6 +77,7 @@ def run(options: EvalOptions) -> None:
     if unknown:
         names = ", ".join(dict.fromkeys(unknown))
         console.print(f"Not included, because its passes are not known beforehand: {names}.")
+    return ERROR_ROWS if request.models_left_out else DONE
 
 
 def _show(

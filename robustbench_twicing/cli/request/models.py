@@ -1,7 +1,7 @@
 """From --model and the options about networks to classifiers."""
 
-from collections.abc import Sequence
-from typing import Any, cast, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast, get_args
 
 import torch
 
@@ -11,6 +11,8 @@ from ...classifiers.loading import load_model
 from ...classifiers.user_code import is_user_code
 from ...data.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from ...errors import UserError
+from ...evaluation.tasks import Task
+from ...evaluation.validation import check_request
 from .options import EvalOptions
 
 
@@ -30,51 +32,97 @@ def set_threads(threads: int | None) -> None:
     torch.set_num_threads(threads)
 
 
-def load_models(options: EvalOptions) -> dict[str, Classifier]:
+class LoadedModels(NamedTuple):
+    """What --model named.
+
+    Attributes:
+        models: label to classifier, in the order of the options.
+        left_out: under --on-bad-model skip, ``--model NAME=FILE: reason`` for each that is not
+            among them.
+    """
+
+    models: Mapping[str, Classifier]
+    left_out: tuple[str, ...] = ()
+
+
+def load_models(options: EvalOptions, tasks: Sequence[Task] = ()) -> LoadedModels:
     """Load every --model, under its label.
 
     Args:
         options: as typed.
+        tasks: what the models are to be evaluated on; under --on-bad-model skip, one that does not
+            fit them is left out, too.
 
     Raises:
-        UserError: a checkpoint that is missing or does not fit, labels that do not match.
+        UserError: labels that do not match, options that contradict each other; a checkpoint that
+            is missing or does not fit, unless such a model is to be skipped and another one is not.
     """
+    _check_options(options)
+    skip = options.on_bad_model == "skip"
+    if skip and tasks:
+        check_request({}, tasks)  # what is wrong with the data is no model's fault
+    labels = options.label or [""] * len(options.model)
+    loaded, left_out = list[tuple[str, Classifier]](), list[str]()
+    for argument, label in zip(options.model, labels, strict=True):
+        try:
+            model = _load(options, argument)
+            if skip and tasks:
+                check_request({label or model.record.model: model}, tasks)
+            loaded.append((label, model))
+        except UserError as error:
+            if not skip:
+                raise
+            left_out.append(f"--model {argument}: {error}")
+    if not loaded:
+        raise UserError(f"no model is left to evaluate: {'; '.join(left_out)}")
+    given = [label for label, _ in loaded] if options.label else []
+    models = [model for _, model in loaded]
+    named = dict(zip(_labels(given, models), models, strict=True))
+    return LoadedModels(named, tuple(left_out))
+
+
+def _check_options(options: EvalOptions) -> None:
+    """Refuse what is wrong whatever the files hold."""
     if options.weights not in get_args(Choice):
         known = ", ".join(get_args(Choice))
         raise UserError(f"--weights {options.weights!r} is unknown; known: {known}")
     if options.num_classes is not None and options.num_classes < 1:
         raise UserError(f"--num-classes {options.num_classes} is not a positive number")
+    if options.on_bad_model not in ("stop", "skip"):
+        raise UserError(f"--on-bad-model {options.on_bad_model!r} is unknown; it is stop or skip")
     if options.label and len(options.label) != len(options.model):
         raise UserError(
             f"{len(options.label)} --label for {len(options.model)} --model; give one for each"
         )
-    loaded = []
+    parse_normalize(options.normalize)
+    parse_triple("--mean", options.mean)
+    parse_triple("--std", options.std)
     for argument in options.model:
         name, _, named = argument.partition("=")
-        checkpoint = named or options.checkpoint
         if is_user_code(name):
-            _check_user_code(options, checkpoint)
+            _check_user_code(options, named or options.checkpoint)
         if named and options.checkpoint:
             raise UserError(f"--model {argument} names a checkpoint, and --checkpoint another one")
-        loaded.append(
-            load_model(
-                name,
-                checkpoint,
-                weights=cast(Any, options.weights),
-                num_classes=options.num_classes,
-                arch_override=options.arch_override,
-                attention=options.attention,
-                kernels=cast(Any, options.kernels),
-                memory_format=options.memory_format,
-                normalize=parse_normalize(options.normalize),
-                resize=options.resize,
-                crop=options.crop,
-                interpolation=options.interpolation,
-                mean=parse_triple("--mean", options.mean),
-                std=parse_triple("--std", options.std),
-            )
-        )
-    return dict(zip(_labels(options.label, loaded), loaded, strict=True))
+
+
+def _load(options: EvalOptions, argument: str) -> Classifier:
+    name, _, checkpoint = argument.partition("=")
+    return load_model(
+        name,
+        checkpoint or options.checkpoint,
+        weights=cast(Any, options.weights),
+        num_classes=options.num_classes,
+        arch_override=options.arch_override,
+        attention=options.attention,
+        kernels=cast(Any, options.kernels),
+        memory_format=options.memory_format,
+        normalize=parse_normalize(options.normalize),
+        resize=options.resize,
+        crop=options.crop,
+        interpolation=options.interpolation,
+        mean=parse_triple("--mean", options.mean),
+        std=parse_triple("--std", options.std),
+    )
 
 
 def _check_user_code(options: EvalOptions, checkpoint: str | None) -> None:

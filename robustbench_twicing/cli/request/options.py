@@ -32,6 +32,14 @@ class EvalOptions:
         str | None,
         _opt("--checkpoint", help="FILE, pretrained, bundled, or random:SEED.", panel=WHAT),
     ] = None
+    on_bad_model: Annotated[
+        str,
+        _opt(
+            "--on-bad-model",
+            help="stop at a model that cannot be evaluated, or skip it: the others are; status 3.",
+            panel=WHAT,
+        ),
+    ] = "stop"
     weights: Annotated[
         str, _opt("--weights", help="Which weights of the file: auto, plain, ema.", panel=WHAT)
     ] = "auto"

@@ -30,6 +30,7 @@ class Request(NamedTuple):
         options: how the run is computed.
         left_out: names of data sets that the suite has and --without takes away.
         messages: lines for the user: what --data-root holds, and warnings.
+        models_left_out: those that --on-bad-model skip left out, each with the reason.
     """
 
     models: Mapping[str, Classifier]
@@ -37,6 +38,7 @@ class Request(NamedTuple):
     options: Options
     left_out: tuple[str, ...] = ()
     messages: tuple[str, ...] = ()
+    models_left_out: tuple[str, ...] = ()
 
 
 def make_request(options: EvalOptions) -> Request:
@@ -58,10 +60,19 @@ def make_request(options: EvalOptions) -> Request:
     tasks = open_tasks(options, sources, conditions)
     if options.cache is not None:
         tasks = _cached(tasks, Path(options.cache))
-    lacking = (line for task in tasks for line in shortfalls(task.conditions, task.data))
-    warnings = tuple(f"warning: {one_line(line)}" for line in lacking)
-    messages = (sources.summary, *warnings) if sources.summary else warnings
-    return Request(load_models(options), tasks, run_options, sources.left_out, messages)
+    lacking = [line for task in tasks for line in shortfalls(task.conditions, task.data)]
+    loaded = load_models(options, tasks)
+    models_left_out = tuple(f"left out: {one_line(line)}" for line in loaded.left_out)
+    warnings = [*(one_line(line) for line in lacking), *models_left_out]
+    messages = (sources.summary, *(f"warning: {line}" for line in warnings))
+    return Request(
+        models=loaded.models,
+        tasks=tasks,
+        options=run_options,
+        left_out=sources.left_out,
+        messages=tuple(filter(None, messages)),
+        models_left_out=models_left_out,
+    )
 
 
 def _cached(tasks: Sequence[Task], folder: Path) -> list[Task]:
