@@ -1,6 +1,6 @@
 """Find the weights in what a checkpoint holds, and say which were taken."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -17,6 +17,8 @@ EMA_KEYS = ("state_dict_ema", "model_ema", "ema_state_dict", "ema", "model_ema_s
 WRAPPERS = (*PLAIN_KEYS, *EMA_KEYS, "checkpoint")
 PREFIXES = ("module.", "_orig_mod.", "model.")
 """What DistributedDataParallel, torch.compile and Lightning put before every key."""
+AVERAGED = "n_averaged"
+"""The counter that torch's AveragedModel keeps beside its weights."""
 DEEPEST = 4
 """Wrappers inside wrappers beyond this are not followed (a pickle can contain itself)."""
 
@@ -29,12 +31,14 @@ class Weights:
         state_dict: keys without any prefix.
         choice: ``plain`` or ``ema``.
         key: where they were, like ``model`` or ``checkpoint.state_dict_ema``; empty when bare.
+        prefix: what was taken off every key.
         notes: sentences a reader must know.
     """
 
     state_dict: dict[str, Tensor]
     choice: Literal["plain", "ema"]
     key: str
+    prefix: str
     notes: tuple[str, ...]
 
 
@@ -50,7 +54,9 @@ def entries(mapping: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     return list(dict.items(mapping)) if isinstance(mapping, dict) else []
 
 
-def find_weights(content: Any, choice: Choice = "auto", *, source: str = "it") -> Weights:
+def find_weights(
+    content: Any, choice: Choice = "auto", *, source: str = "it", network: Collection[str] = ()
+) -> Weights:
     """Choose the weights to evaluate.
 
     Args:
@@ -58,6 +64,7 @@ def find_weights(content: Any, choice: Choice = "auto", *, source: str = "it") -
             `EMA_KEYS`, nested in any order.
         choice: ``plain``; ``ema``; ``auto``, which is plain, and EMA only where there is no other.
         source: what errors call the file.
+        network: keys of the network that is to have the weights, whose own prefixes stay.
 
     Raises:
         UserError: an unknown choice, no weights of that kind, or something else among the tensors.
@@ -71,10 +78,14 @@ def find_weights(content: Any, choice: Choice = "auto", *, source: str = "it") -
     ema = [candidate for candidate in state_dicts if candidate.ema]
     taken = _take(choice, plain, ema, source)
     notes = [*_about_choice(choice, taken, state_dicts)]
-    state_dict, prefix = strip_prefixes(_only_tensors(taken, source))
+    state_dict = _only_tensors(taken, source)
+    if AVERAGED in state_dict and AVERAGED not in network:
+        del state_dict[AVERAGED]
+        notes.append(f"The weights are an average: {AVERAGED} beside them is left out.")
+    state_dict, prefix = strip_prefixes(state_dict, network)
     if prefix:
         notes.append(f"The prefix {prefix!r} was taken off the keys.")
-    return Weights(state_dict, "ema" if taken.ema else "plain", taken.key, tuple(notes))
+    return Weights(state_dict, "ema" if taken.ema else "plain", taken.key, prefix, tuple(notes))
 
 
 def both_kinds(content: Any, *, source: str = "it") -> dict[str, Weights]:
@@ -90,24 +101,47 @@ def both_kinds(content: Any, *, source: str = "it") -> dict[str, Weights]:
     return {kind: find_weights(content, kind, source=source) for kind in choices if kind in kinds}
 
 
-def strip_prefixes(state_dict: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], str]:
+def strip_prefixes(
+    state_dict: Mapping[str, Tensor], network: Collection[str] = ()
+) -> tuple[dict[str, Tensor], str]:
     """Take off what wrappers put before all keys, in any order and number.
 
+    Args:
+        state_dict: as it was saved.
+        network: keys of the network that is to have the weights, whose own prefixes stay.
+
     Returns:
-        The state dict, and the prefix that was taken off (empty if none).
+        The state dict, and the prefix that was taken off (empty if none), as it is in the file.
     """
-    # torch.compile on a part of a network leaves its mark inside a key.
-    bare = {
-        ".".join(part for part in key.split(".") if part != "_orig_mod"): tensor
-        for key, tensor in state_dict.items()
-    }
-    if len(bare) < len(state_dict):
-        bare = dict(state_dict)
-    off = "_orig_mod." if all("_orig_mod." in key for key in state_dict) else ""
-    while prefix := _common_prefix(bare):
-        bare = {key.removeprefix(prefix): tensor for key, tensor in bare.items()}
-        off += prefix
-    return bare, off
+    wanted = set(network)
+    bare, prefix = _without_common_prefixes(dict(state_dict), wanted)
+    inside = {_without_compiled(key): tensor for key, tensor in bare.items()}
+    if len(inside) < len(bare) or _lost(bare, inside, wanted):
+        return bare, prefix
+    bare, rest = _without_common_prefixes(inside, wanted)
+    return bare, prefix + rest
+
+
+def _without_common_prefixes(
+    state_dict: dict[str, Tensor], wanted: set[str]
+) -> tuple[dict[str, Tensor], str]:
+    off = ""
+    while prefix := _common_prefix(state_dict):
+        bare = {key.removeprefix(prefix): tensor for key, tensor in state_dict.items()}
+        if _lost(state_dict, bare, wanted):
+            break
+        state_dict, off = bare, off + prefix
+    return state_dict, off
+
+
+def _lost(before: Mapping[str, Tensor], after: Mapping[str, Tensor], wanted: set[str]) -> bool:
+    """Whether fewer keys are the network's than before."""
+    return len(wanted & after.keys()) < len(wanted & before.keys())
+
+
+def _without_compiled(key: str) -> str:
+    """The key without the mark that torch.compile leaves where a part of a network was compiled."""
+    return ".".join(part for part in key.split(".") if part != "_orig_mod")
 
 
 def _common_prefix(state_dict: Mapping[str, Tensor]) -> str:

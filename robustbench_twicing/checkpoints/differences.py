@@ -1,6 +1,8 @@
 """How a state dict differs from the one a network has, in one readable line."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -10,6 +12,10 @@ from .architecture import Anatomy, grouped
 LONGEST_LIST = 3
 """Groups of keys that are written out; the rest is counted."""
 _HEADS = ("head.weight", "head.bias", "head_dist.weight", "head_dist.bias")
+_CLASSIFIER = re.compile(r"(head|fc|classifier)[^.]*\.")
+"""How keys of the layer begin that gives logits, here and in timm."""
+DEEPEST_PREFIX = 6
+"""Parts of a prefix that is looked for: a file's keys may be of any length."""
 Shape = tuple[int, ...]
 
 
@@ -47,6 +53,12 @@ class Differences:
             parts.append(f"{key} has shape {have} in the file and {want} in the network{more}")
         return "; ".join(parts)
 
+    @property
+    def head(self) -> str:
+        """That the file has no classifier, if so: a backbone saved without it."""
+        missing = [key for key in self.missing if _CLASSIFIER.match(key)]
+        return f"missing {_listed(missing)}" if missing else ""
+
     def classes(self) -> tuple[int, int] | None:
         """The file's and the network's number of classes, where nothing else differs."""
         if self.missing or self.unexpected or not self.shapes or not set(self.shapes) <= {*_HEADS}:
@@ -74,6 +86,28 @@ def differences(have: Mapping[str, Tensor], want: Mapping[str, Tensor]) -> Diffe
     )
 
 
+def prefix_before(want: Collection[str], have: Collection[str]) -> str:
+    """What stands before most of a network's keys in a file, where more of them are found so.
+
+    Args:
+        want: the network's keys.
+        have: the file's, some of which may have no prefix.
+
+    Returns:
+        Like ``backbone.``; empty where there is none.
+    """
+    behind: Counter[str] = Counter()
+    for key in have:
+        parts = key.split(".", DEEPEST_PREFIX)
+        behind.update(
+            prefix
+            for end in range(1, len(parts))
+            if key.removeprefix(prefix := ".".join(parts[:end]) + ".") in want
+        )
+    prefix, number = behind.most_common(1)[0] if behind else ("", 0)
+    return prefix if number > len(want) / 2 and number > sum(key in want for key in have) else ""
+
+
 def explain(have: Anatomy | None, want: Anatomy | None) -> str:
     """What a file is and was not asked to be; empty where its keys do not tell."""
     if have is None or want is None:
@@ -97,6 +131,8 @@ def group_keys(keys: Iterable[str]) -> list[str]:
 
 
 def _listed(keys: Iterable[str]) -> str:
-    groups = group_keys(keys)
-    more = f" and {len(groups) - LONGEST_LIST} more groups" if len(groups) > LONGEST_LIST else ""
+    # A missing classifier says the most of a file, and stands last in a network.
+    groups = sorted(group_keys(keys), key=lambda group: not _CLASSIFIER.match(group))
+    rest = len(groups) - LONGEST_LIST
+    more = f" and {rest} more group{'s' if rest > 1 else ''}" if rest > 0 else ""
     return ", ".join(groups[:LONGEST_LIST]) + more

@@ -17,7 +17,7 @@ from ..files.printable import name_some
 from ..models.fan.old_keys import modernise
 from .architecture import anatomy
 from .candidates import recognise
-from .differences import Differences, differences, explain
+from .differences import differences, explain, prefix_before
 
 
 def file_sha256(path: Path) -> str:
@@ -93,7 +93,12 @@ class Loaded:
 
 
 def load_into(
-    network: nn.Module, state_dict: Mapping[str, Tensor], *, source: str, asked: str
+    network: nn.Module,
+    state_dict: Mapping[str, Tensor],
+    *,
+    source: str,
+    asked: str,
+    taken_off: str = "",
 ) -> Loaded:
     """Give a network a file's weights, all of them and nothing else.
 
@@ -102,13 +107,17 @@ def load_into(
         state_dict: keys without prefixes.
         source: what errors call the file.
         asked: the name of the model, for errors.
+        taken_off: a prefix that the file has before these keys, for errors.
 
     Raises:
         UserError: a key missing, left over or of another shape; not a plain tensor of numbers;
             values that are not finite.
     """
     want = network.state_dict()
-    adapted, notes = adapt(state_dict, network)
+    try:
+        adapted, notes = adapt(state_dict, network)
+    except UserError as error:
+        raise UserError(f"{source} does not fit {asked}: {error}") from None
     unlike = differences(adapted, want)
     if (classes := unlike.classes()) is not None:
         raise UserError(
@@ -116,15 +125,23 @@ def load_into(
             f"{classes[1]}; --num-classes {classes[0]} fits the file, if the data's labels do too"
         )
     if unlike:
-        raise UserError(f"{source} does not fit {asked}: {_reasons(adapted, want, unlike)}")
+        raise UserError(f"{source} does not fit {asked}: {_reasons(adapted, want, taken_off)}")
     ready = {key: _ready(key, adapted[key], want[key].dtype, source) for key in want}
     network.load_state_dict(ready, strict=True)
     return Loaded(weights_sha256(ready), (*notes, *_about_dtypes(adapted)))
 
 
-def _reasons(have: Mapping[str, Tensor], want: Mapping[str, Tensor], unlike: Differences) -> str:
+def _reasons(have: Mapping[str, Tensor], want: Mapping[str, Tensor], taken_off: str) -> str:
+    parts = []
+    if prefix := prefix_before(want, have):
+        have = {key.removeprefix(prefix): tensor for key, tensor in have.items()}
+        parts.append(f"the network's keys are behind the prefix {taken_off + prefix!r} in it")
+    unlike = differences(have, want)
     reason = explain(anatomy(have), anatomy(want))
-    parts = [reason, "" if reason and unlike.count > MANY else str(unlike)]
+    parts.append(reason)
+    parts.append(unlike.head if reason and unlike.count > MANY else str(unlike))
+    if prefix and not unlike:
+        parts.append("take it off the keys and save the file again, if it stands for nothing")
     if names := [candidate.name for candidate in recognise(have)]:
         parts.append(f"it fits {name_some(names)}")
     return "; ".join(filter(None, parts))

@@ -153,8 +153,10 @@ def _from_file(
     file = read_checkpoint(checkpoint)
     source = str(file.path)
     declared_notes, flags = _check_name(file.content, spec, arch_override, source)
-    chosen = find_weights(file.content, weights, source=source)
-    loaded = load_into(network, chosen.state_dict, source=source, asked=asked)
+    chosen = find_weights(file.content, weights, source=source, network=network.state_dict())
+    loaded = load_into(
+        network, chosen.state_dict, source=source, asked=asked, taken_off=chosen.prefix
+    )
     return Given(
         network,
         checkpoint=checkpoint,

@@ -143,6 +143,38 @@ def test_a_prefix_of_some_keys_alone_is_no_prefix() -> None:
     assert not found.notes
 
 
+@pytest.mark.parametrize(
+    ("prefix", "inside"),
+    [
+        ("model._orig_mod.", ""),
+        ("module._orig_mod.model.", ""),
+        ("_orig_mod.module.", "_orig_mod."),
+        ("model.", "_orig_mod."),
+    ],
+)
+def test_the_prefix_that_is_said_is_the_one_in_the_file(prefix: str, inside: str) -> None:
+    content = prefixed({f"blocks.0.{inside}norm1.bias": torch.zeros(1), **PLAIN}, prefix)
+    weights = find_weights(content)
+    assert list(weights.state_dict) == ["blocks.0.norm1.bias", "head.bias"]
+    assert weights.prefix == prefix
+    assert weights.notes == (f"The prefix {prefix!r} was taken off the keys.",)
+
+
+def test_the_counter_of_an_averaged_model_is_no_weight() -> None:
+    averaged = torch.optim.swa_utils.AveragedModel(torch.nn.Linear(2, 3))
+    weights = find_weights(averaged.state_dict())
+    assert list(weights.state_dict) == ["weight", "bias"]
+    assert "an average: n_averaged beside them is left out" in weights.notes[0]
+
+
+@pytest.mark.parametrize("around", ["", "module.", "_orig_mod.", "model."])
+def test_a_prefix_of_the_networks_own_keys_stays(around: str) -> None:
+    network = {"model.head.bias": torch.zeros(1), "model._orig_mod.norm.bias": torch.zeros(1)}
+    weights = find_weights(prefixed(network, around), network=network)
+    assert weights.state_dict.keys() == network.keys()
+    assert weights.prefix == around
+
+
 def test_a_file_that_contains_itself_ends() -> None:
     content: dict[str, Any] = {"epoch": 1}
     for key in (*PLAIN_KEYS, *EMA_KEYS):

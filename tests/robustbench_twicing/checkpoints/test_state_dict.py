@@ -121,6 +121,44 @@ def test_another_number_of_classes_names_both(family: str, count: int, build: An
         load(build(family), build(family, num_classes=count).state_dict())
 
 
+@pytest.mark.parametrize("keep", ["pos_embed", "blocks."])
+def test_a_missing_classifier_is_named_whatever_else_is_missing(
+    keep: str, weights: dict[str, Tensor], build: Any
+) -> None:
+    few = {key: tensor for key, tensor in weights.items() if key.startswith(keep)}
+    with pytest.raises(UserError, match=r"missing head\.weight, head\.bias, \w+"):
+        load(build(), few)
+
+
+def test_a_missing_classifier_is_named_beside_another_size(build: Any) -> None:
+    deeper = build(depth=5).state_dict()
+    backbone = {key: tensor for key, tensor in deeper.items() if not key.startswith("head")}
+    with pytest.raises(
+        UserError, match=r"depth is 5 in the file and 2 in .*; missing head\.weight, head\.bias$"
+    ):
+        load(build(), backbone)
+
+
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        ({"normalize.mean": torch.zeros(3)}, "; unexpected normalize.mean"),
+        ({}, "; take it off the keys and save the file again"),
+    ],
+)
+@pytest.mark.parametrize("prefix", ["model.", "1.", "base_model.model."])
+def test_a_prefix_is_named_and_so_is_what_lies_beside_it(
+    beside: dict[str, Tensor], words: str, prefix: str, weights: dict[str, Tensor], build: Any
+) -> None:
+    wrapped = {**beside, **{prefix + key: tensor for key, tensor in weights.items()}}
+    with pytest.raises(UserError) as caught:
+        load_into(build(), wrapped, source="FILE", asked="NAME", taken_off="module.")
+    message = str(caught.value)
+    assert f"the network's keys are behind the prefix 'module.{prefix}' in it" in message
+    assert words in message
+    assert "missing" not in message
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 def test_other_precisions_are_evaluated_in_float32_and_that_is_said(
     dtype: torch.dtype, weights: dict[str, Tensor], build: Any
@@ -190,7 +228,9 @@ def test_another_grid_is_resampled_and_announced(family: str, build: Any) -> Non
 
 
 def test_positions_that_are_no_square_are_refused(weights: dict[str, Tensor], build: Any) -> None:
-    with pytest.raises(UserError, match="pos_embed covers 7 tokens and the network has 5"):
+    with pytest.raises(
+        UserError, match=r"^FILE does not fit NAME: pos_embed covers 7 tokens and the network has 5"
+    ):
         load(build(), {**weights, "pos_embed": torch.zeros(1, 7, 12)})
 
 

@@ -94,3 +94,49 @@ def test_files_about_something_else_change_nothing(folder: Path) -> None:
         after = load_model("timm:test_vit", folder)
         assert after.preprocessing == before.preprocessing
         assert after.record == before.record
+
+
+OWN = """
+from torch import nn
+import timm
+
+class Wrapped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.model = timm.create_model("test_vit")
+
+    def forward(self, x):
+        return self.model(x)
+"""
+
+
+@pytest.fixture
+def own(folder: Path) -> str:
+    """Code whose network has the weights of the folder behind `model.`, as its file has."""
+    (folder / "own.py").write_text(OWN)
+    weights = torch.load(folder / "model.pth")
+    torch.save({f"model.{key}": weights[key] for key in weights}, folder / "model.pth")
+    write(folder, {**TIMM, "input_size": [3, 160, 160]})
+    return f"{folder / 'own.py'}:Wrapped"
+
+
+def test_own_code_is_given_images_of_the_size_that_the_file_says(own: str, folder: Path) -> None:
+    model = load_model(own, folder / "model.pth")
+    shown = model.preprocessing
+    assert (shown.crop, shown.resize, shown.interpolation) == (160, 177, "bilinear")
+    assert model.normalize is None
+    said, constants = model.record.notes
+    assert "config.json beside the weights says: mean (0.5, 0.5, 0.5)" in said
+    assert "the mean and std of that file are not applied" in constants
+    assert constants.endswith("say --normalize 0.5,0.5,0.5/0.5,0.5,0.5.")
+
+
+def test_own_code_that_expects_normalised_input_is_told_where_the_file_says_otherwise(
+    own: str, folder: Path
+) -> None:
+    model = load_model(own, folder / "model.pth", crop=96, normalize=(HALF, (0.25, 0.25, 0.25)))
+    assert (model.preprocessing.crop, model.preprocessing.resize) == (96, 106)
+    said, request = model.record.notes
+    assert "config.json beside the weights says: mean (0.5, 0.5, 0.5)" in said
+    assert "std (0.25, 0.25, 0.25) instead of (0.5, 0.5, 0.5)" in request
+    assert "mean" not in request
