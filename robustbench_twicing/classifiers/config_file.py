@@ -29,11 +29,12 @@ class Expected(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def read_expected(checkpoint: str | None) -> Expected:
+def read_expected(checkpoint: str | None, *, pixels: bool = False) -> Expected:
     """Read the files beside a checkpoint.
 
     Args:
         checkpoint: a file, or the folder that holds it; anything else has no such file.
+        pixels: the network is own code that is given pixels: mean and std are said, not followed.
 
     Raises:
         UserError: not JSON, or a value of another form.
@@ -56,6 +57,13 @@ def read_expected(checkpoint: str | None) -> Expected:
         notes.append(f"{files[0].name} beside the weights says: {listed}.")
     if values.get("crop_mode", "center") != "center":
         notes.append(f"crop_mode {values['crop_mode']!r} of {files[0].name} is not applied.")
+    constants = [parts.pop(part) for part in ("mean", "std") if pixels and part in parts]
+    if constants:
+        said = "/".join(",".join(map(str, triple)) for triple in constants)
+        notes.append(
+            f"Own code is given pixels: mean and std of {files[0].name} are not applied; if the "
+            f"network expects them, say --normalize {said}."
+        )
     return Expected(parts, _classes(values), tuple(notes))
 
 

@@ -18,7 +18,7 @@ from ..models.family import FAMILIES, ModelAbout, model_about
 from ..models.resolve import resolve_model
 from ..models.spec import ModelSpec
 from .classifier import Classifier, ModelRecord
-from .config_file import Expected, read_expected
+from .config_file import read_expected
 from .device import choose_device
 from .kernels import Kernels, check_kernels, check_memory_format, use_onednn
 from .user_code import is_user_code, load_user_network
@@ -167,12 +167,12 @@ def _user_model(
         )
     if normalize is not None:
         parts = {**parts, "mean": normalize[0], "std": normalize[1]}
-    expected = read_expected(checkpoint)
-    said, said_notes = _said_to_user_code(expected, normalize is None)
-    wanted, _ = USER_PREPROCESSING.by_request({"crop": None, "resize": None, **said})
+    expected = read_expected(checkpoint, pixels=normalize is None)
+    wanted, _ = USER_PREPROCESSING.by_request({"crop": None, "resize": None, **expected.parts})
     preprocessing, notes = wanted.by_request(parts)
-    notes = [*said_notes, *notes]
-    if not any(parts[part] or part in said for part in ("crop", "resize", "interpolation")):
+    if not any(
+        parts[part] or part in expected.parts for part in ("crop", "resize", "interpolation")
+    ):
         notes.append(
             f"Own code says nothing of its input: images are resized to {preprocessing.resize} "
             f"({preprocessing.interpolation}) and cropped to {preprocessing.crop} pixels."
@@ -188,24 +188,8 @@ def _user_model(
     )
     if checkpoint is not None:
         given = give_weights(lambda: user.network, checkpoint, name, spec=None, weights=weights)
-    source = user.file_sha256
-    return _Made(name, "user", given, preprocessing, tuple(notes), {}, normalize is None, source)
-
-
-def _said_to_user_code(
-    expected: Expected, takes_pixels: bool
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """What a file beside the weights says of the input of one's own code, and notes on it."""
-    constants = {part: expected.parts[part] for part in ("mean", "std") if part in expected.parts}
-    if not takes_pixels or not constants:
-        return dict(expected.parts), expected.notes
-    text = "/".join(",".join(map(str, constants[part])) for part in constants)
-    note = (
-        f"Own code is given pixels, so the {' and '.join(constants)} of that file are not applied; "
-        f"if the network expects them, say --normalize {text}."
-    )
-    rest = {part: value for part, value in expected.parts.items() if part not in constants}
-    return rest, (*expected.notes, note)
+    said, source = (*expected.notes, *notes), user.file_sha256
+    return _Made(name, "user", given, preprocessing, said, {}, normalize is None, source)
 
 
 def _sizes(

@@ -33,12 +33,7 @@ class EvalOptions:
         _opt("--checkpoint", help="FILE, pretrained, bundled, or random:SEED.", panel=WHAT),
     ] = None
     on_bad_model: Annotated[
-        str,
-        _opt(
-            "--on-bad-model",
-            help="stop at a model that cannot be evaluated, or skip it: the others are; status 3.",
-            panel=WHAT,
-        ),
+        str, _opt("--on-bad-model", help="stop at one that fails, or skip it.", panel=WHAT)
     ] = "stop"
     weights: Annotated[
         str, _opt("--weights", help="Which weights of the file: auto, plain, ema.", panel=WHAT)
@@ -132,12 +127,10 @@ class EvalOptions:
         int | None, _opt("--spsa-samples", help="Short for --set spsa.samples=N.", panel=HOW)
     ] = None
     attention: Annotated[
-        str,
-        _opt("--attention", help="Attention kernels: auto, explicit, fused.", panel=HOW),
+        str, _opt("--attention", help="Attention kernels: auto, explicit, fused.", panel=HOW)
     ] = "auto"
     kernels: Annotated[
-        str,
-        _opt("--kernels", help="Linear layers of fp32 on a CPU: plain, onednn.", panel=HOW),
+        str, _opt("--kernels", help="Linear layers of fp32 on a CPU: plain, onednn.", panel=HOW)
     ] = "plain"
     memory_format: Annotated[
         str,

@@ -127,7 +127,7 @@ def test_own_code_is_given_images_of_the_size_that_the_file_says(own: str, folde
     assert model.normalize is None
     said, constants = model.record.notes
     assert "config.json beside the weights says: mean (0.5, 0.5, 0.5)" in said
-    assert "the mean and std of that file are not applied" in constants
+    assert "given pixels: mean and std of config.json are not applied" in constants
     assert constants.endswith("say --normalize 0.5,0.5,0.5/0.5,0.5,0.5.")
 
 
