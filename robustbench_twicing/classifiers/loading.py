@@ -180,12 +180,8 @@ def _user_model(
     with torch.random.fork_rng(devices=[]):
         user = load_user_network(name)
     tensors = {k: v for k, v in user.network.state_dict().items() if isinstance(v, torch.Tensor)}
-    given = Given(
-        user.network,
-        checkpoint="user code",
-        checkpoint_sha256=user.file_sha256,
-        weights_sha256=weights_sha256(tensors),
-    )
+    digest = weights_sha256(tensors)
+    given = Given(user.network, "user code", user.file_sha256, weights_sha256=digest)
     if checkpoint is not None:
         given = give_weights(lambda: user.network, checkpoint, name, spec=None, weights=weights)
     said, source = (*expected.notes, *notes), user.file_sha256
