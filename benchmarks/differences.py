@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 CSV_FILES = ("results.csv", "corruption_scores.csv")
@@ -21,10 +22,15 @@ KEYS = ("part", "label", "dataset", "protocol", "condition", "image", "number", 
 META = b"robustbench_twicing"
 WORDING = frozenset({"notes", "messages", "about"})
 """Entries of run.json that hold words for readers: sentences, and what reports say of a thing."""
-WRITTEN_LATER = frozenset({"limit_seed", "score_8bit"})
+WRITTEN_LATER = frozenset({"limit_seed", "score_8bit", "norm", "schema"})
 """Entries of run.json that the earlier commit did not write; records say what came of them."""
-UNLIKE_ANYWAY = frozenset({"seconds", "belongs_to"})
-"""In the metadata of parts: time, and a hash of run.json with its sentences."""
+UNLIKE_ANYWAY = frozenset({"seconds", "belongs_to", "schema"})
+"""In the metadata of parts: time, a hash of run.json with its sentences, and the version."""
+COLUMNS_ADDED = {
+    CSV_FILES[0]: ("norm", "eps", "l2_max", "l0_max", "n_attacked", "goal_hit", "goal_hit_right"),
+    RECORDS: ("l2", "l0", "radius", "goal", "witness"),
+}
+"""That the earlier commit did not have."""
 NOT_COMPARED = re.compile(r"mixed-versions|not-monotone|noise-as-strong|8bit-[+-]1-right")
 """Flags about versions, and those that are said of fewer conditions than then: not of noise, not
 where noise fools no image, not of one image (CHANGELOG.md); tests hold when they are said."""
@@ -80,6 +86,10 @@ def compare_folders(name: str, there: Path, here: Path, *, csv_only: bool = Fals
         for folder, named in zip((there, here), tables, strict=True):
             named |= {SETTINGS: _settings(folder, WORDING | WRITTEN_LATER), **_part_tables(folder)}
     left, right = tables
+    for table, added in COLUMNS_ADDED.items():
+        if table in left and table in right:
+            new = [column for column in added if column not in left[table]]
+            right[table] = right[table].drop(columns=new, errors="ignore")
     if not csv_only and left[SETTINGS].equals(right[SETTINGS]):
         wording = not _settings(there, WRITTEN_LATER).equals(_settings(here, WRITTEN_LATER))
     differences = [
@@ -184,7 +194,7 @@ def _part_tables(folder: Path) -> dict[str, pd.DataFrame]:
             exact["message"] = ["text" if text else "" for text in table["message"].to_pylist()]
         records.append(pd.DataFrame({"part": part, **exact}))
         meta = {
-            "types": str(table.schema.remove_metadata()),
+            "types": str(pa.schema(list(table.select(_first_columns(table)).schema))),
             **flat(json.loads(table.schema.metadata[META]), UNLIKE_ANYWAY),
         }
         beside.append(pd.DataFrame({"part": part, "condition": list(meta), "value": meta.values()}))
@@ -192,6 +202,10 @@ def _part_tables(folder: Path) -> dict[str, pd.DataFrame]:
         return {}
     tables = {RECORDS: records, METADATA: beside}
     return {name: _named_rows(pd.concat(frames)) for name, frames in tables.items()}
+
+
+def _first_columns(table: pa.Table) -> list[str]:
+    return [name for name in table.column_names if name not in COLUMNS_ADDED[RECORDS]]
 
 
 def part_files(folder: Path) -> list[Path]:

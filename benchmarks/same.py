@@ -3,7 +3,7 @@
     python -m benchmarks.same [--base COMMIT] [--here DIR] [--checkpoint FILE --photos DIR]
 
 A worktree of the commit ("there") and the checkout ("here") make the same runs at the same time,
-one thread each: whole, in shards, killed and continued, begun there and continued here. What they
+one thread each: whole, in shards, killed and continued, made there and reported here. What they
 write is compared in every column except times, versions, the wording of notes and three flags.
 Takes minutes; exit status 1 when anything differs or fails.
 """
@@ -181,19 +181,17 @@ def _shards(few: Command, sides: tuple[Side, Side]) -> Iterator[Comparison]:
 
 
 def _killed(few: Command, there: Side, here: Side) -> Iterator[Comparison]:
-    """A run that is killed and continued, by the same tree and by the other one."""
-    killed, handed_over = few._replace(out="killed"), few._replace(out="handed-over")
-    run(killed, (there, here), kill=True)
-    shutil.copytree(there.runs / killed.out, here.runs / handed_over.out)
-    for command, sides in ((killed, (there, here)), (handed_over, (here,))):
-        before = {side.name: part_times(side.runs / command.out) for side in sides}
-        run(command, sides)
-        for side in sides:
-            name, folder = f"{command.out}, continued {side.name}", side.runs / command.out
-            comparison = compare_folders(name, there.runs / few.out, folder)
-            kept = before[side.name].items() <= part_times(folder).items()
-            anew = () if kept else ("parts that were there were made anew",)
-            yield comparison._replace(differences=(*comparison.differences, *anew))
+    """A run that is killed and continued."""
+    killed, sides = few._replace(out="killed"), (there, here)
+    run(killed, sides, kill=True)
+    before = {side.name: part_times(side.runs / killed.out) for side in sides}
+    run(killed, sides)
+    for side in sides:
+        name, folder = f"{killed.out}, continued {side.name}", side.runs / killed.out
+        comparison = compare_folders(name, there.runs / few.out, folder)
+        kept = before[side.name].items() <= part_times(folder).items()
+        anew = () if kept else ("parts that were there were made anew",)
+        yield comparison._replace(differences=(*comparison.differences, *anew))
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """From records to numbers, and what is to be said of them.
 
-- `results`: results.csv; `sweeps`: what a sweep of budgets says beyond its points.
+- `results`: results.csv; `row_flags`: what its flags say of model, data and run.
+- `sweeps`: what a sweep of budgets says beyond its points.
 - `diagnostics`: signs that a number misleads; `flags`: what each flag means.
 - `notes`: what a reader must know, in sentences.
 """

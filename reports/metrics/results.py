@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from robustbench_twicing.conditions.condition import CLASS_SUBSET, Condition
-from robustbench_twicing.data.imagenet import NUM_CLASSES
-from robustbench_twicing.data.imagenet_c import OFFICIAL, OTHERS_PREFIX, PREFIX, SIDE
-from robustbench_twicing.records.manifest import Evaluation
+from robustbench_twicing.conditions.budgets import format_budget
+from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import Status
 
@@ -19,8 +17,11 @@ from ..merging.runs import Entry, Runs
 from ..statistics.intervals import wilson
 from ..text.csv_text import save_csv
 from .diagnostics import Scored, copied_images, diagnose
+from .row_flags import row_flags
 
 NAN = float("nan")
+DISTANCES = ("linf", "l2", "l0")
+"""Columns of the records that say how far an image was changed."""
 
 
 class Result(NamedTuple):
@@ -29,21 +30,27 @@ class Result(NamedTuple):
     Attributes:
         entry: what the row is of.
         counts: records by what became of them: ``scored``, ``right`` (top-1), ``top5``, ``robust``
-            (right before and under the attack), ``skipped``, ``failed``, ``missing``, ``rows``.
-        linf: largest pixel change among the scored images, in [0, 1]; NaN where there is none.
-        status: ``ok``, ``error`` or ``incomplete``.
+            (right before and under the attack), ``skipped``, ``failed``, ``missing``,
+            ``inherited``, ``rows``.
+        change: the largest ``linf``, ``l2`` and ``l0`` among the scored images, as in the records;
+            NaN where there is none.
+        status: ``ok``, ``error``, ``incomplete`` or ``survivors``.
         flags: marks, separated by ``;``.
     """
 
     entry: Entry
     counts: Mapping[str, int]
-    linf: float
+    change: Mapping[str, float]
     status: str
     flags: str = ""
 
     def percent(self, name: str) -> float:
         """A count as a percentage of the scored images; NaN where there is no accuracy."""
         return 100 * self.counts[name] / self.counts["scored"] if self.status == "ok" else NAN
+
+    def largest(self, distance: str) -> float:
+        """The largest change, in a unit of the records; NaN where there is no accuracy."""
+        return self.change[distance] if self.status == "ok" else NAN
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -76,13 +83,20 @@ COLUMNS: dict[str, Callable[[Result], Any]] = {
     "top1_ci_low": lambda row: row.interval[0],
     "top1_ci_high": lambda row: row.interval[1],
     "robust_top1": lambda row: row.percent("robust"),
-    "linf_255_max": lambda row: 255 * row.linf if row.status == "ok" else NAN,
+    "linf_255_max": lambda row: 255 * row.largest("linf"),
     "n_forward": lambda row: row.entry.cost.n_forward,
     "n_backward": lambda row: row.entry.cost.n_backward,
     "seconds": lambda row: row.entry.cost.seconds,
     "seed": lambda row: row.entry.manifest.seed,
     "status": lambda row: row.status,
     "flags": lambda row: row.flags,
+    "norm": lambda row: row.entry.condition.threat.norm,
+    "eps": lambda row: _eps(row.entry.condition),
+    "l2_max": lambda row: row.largest("l2"),
+    "l0_max": lambda row: row.largest("l0"),
+    "n_attacked": lambda row: row.counts["scored"] if row.entry.condition.is_attacked else None,
+    "goal_hit": lambda row: None,  # of targeted attacks, of which there is none yet
+    "goal_hit_right": lambda row: None,
 }
 """Columns of results.csv, in order, and what each holds; docs/results.md explains them."""
 
@@ -103,7 +117,11 @@ def results(source: Runs | RunFolder) -> pd.DataFrame:
     rows = list(_counted(runs))
     flags = _diagnoses(runs, [row.status for row in rows])
     marked = [
-        row._replace(flags=";".join(dict.fromkeys([*_flags(row), *diagnosed])))
+        row._replace(
+            flags=";".join(
+                dict.fromkeys([*row_flags(row.entry, row.counts["missing"]), *diagnosed])
+            )
+        )
         for row, diagnosed in zip(rows, flags, strict=True)
     ]
     columns: dict[str, Any] = {
@@ -132,6 +150,11 @@ def _source(entry: Entry) -> str:
 def _eps_255(condition: Condition) -> float | None:
     """The budget in 255ths, in its own space; None where other images are shown."""
     return float(condition.eps * 255) if condition.images is None else None
+
+
+def _eps(condition: Condition) -> str | None:
+    """The budget as it stands in the condition's name."""
+    return format_budget(condition.eps) if condition.is_attacked else None
 
 
 def _eps_pixel_255(entry: Entry) -> float | None:
@@ -166,6 +189,7 @@ def _counted(runs: Runs) -> Iterator[Result]:
         "skipped": status == Status.SKIPPED,
         "failed": status == Status.ERROR,
         "missing": status == Status.MISSING,
+        "inherited": status == Status.INHERITED,
         "right": ok & (rank == 0),
         "top5": ok & (rank < 5),
         "robust": ok & (rank == 0) & before,
@@ -174,18 +198,22 @@ def _counted(runs: Runs) -> Iterator[Result]:
     totals = {
         name: np.bincount(codes[mask], minlength=len(entries)) for name, mask in counted.items()
     }
-    change = records["linf"].where(ok).groupby(codes).max()
+    change = records[list(DISTANCES)].where(ok).groupby(codes).max()
+    change = change.reindex(range(len(entries))).to_numpy(float)
     for position, entry in enumerate(entries):
         counts = {name: int(total[position]) for name, total in totals.items()}
-        linf = float(change.get(position, float("nan")))
-        yield Result(entry, counts, linf, _status(entry, counts))
+        largest = dict(zip(DISTANCES, change[position].tolist(), strict=True))
+        yield Result(entry, counts, largest, _status(entry, counts))
 
 
 def _status(entry: Entry, counts: Mapping[str, int]) -> str:
     if counts["failed"]:
         return "error"
-    recorded = counts["rows"] - counts["missing"]
-    return "ok" if recorded >= entry.n_expected and counts["scored"] else "incomplete"
+    if counts["rows"] - counts["missing"] < entry.n_expected:
+        return "incomplete"
+    if counts["inherited"]:
+        return "survivors"
+    return "ok" if counts["scored"] else "incomplete"
 
 
 def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:
@@ -205,46 +233,3 @@ def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:
         for position, flag in copied_images(group).items():
             flags[position].append(flag)
     return flags
-
-
-def _flags(row: Result) -> list[str]:
-    entry, missing = row.entry, row.counts["missing"]
-    condition, dataset, manifest = entry.condition, entry.evaluation.dataset, entry.manifest
-    flags = [*entry.evaluation.record.flags, *dataset.flags, *condition.flags]
-    flags += [*_about_labels(entry), *_about_corrupted(entry), *entry.shown_flags]
-    if dataset.skipped:
-        flags.append("files-left-out")
-    flags += [f"{name}={condition.settings[name]}" for name in condition.changed]
-    if condition.is_attacked and manifest.attack_precision != "fp32":
-        flags.append(f"attack-in-{manifest.attack_precision}")
-    if missing:
-        flags.append(f"files-missing-{missing}-of-{entry.n_expected}")
-    return flags
-
-
-def _about_labels(entry: Entry) -> Iterator[str]:
-    """Over which logits labels of a data set's own are scored; a second look says it itself."""
-    space = entry.evaluation.dataset.space
-    if space is not None and entry.condition.attack != CLASS_SUBSET:
-        yield space.convention
-
-
-def _about_corrupted(entry: Entry) -> Iterator[str]:
-    """What keeps corrupted images from being ImageNet-C: other classes, or small ones enlarged."""
-    if entry.condition.attack not in (PREFIX, OTHERS_PREFIX):
-        return
-    images = {} if entry.condition.images is None else entry.condition.images.describe()
-    classes = _classes(entry.evaluation)
-    if classes not in (NUM_CLASSES, None):
-        yield f"not-imagenet-c-{classes}-classes"
-    side = entry.evaluation.dataset.typical_side
-    enlarged = side is not None and side < images.get("side", SIDE)
-    if images.get("source", OFFICIAL) != OFFICIAL and enlarged:
-        yield f"not-imagenet-c-enlarged-{side}px"
-
-
-def _classes(evaluation: Evaluation) -> int | None:
-    """Of a data set, or where its labels do not tell, of the network; None if neither is known."""
-    sizes = evaluation.record.details.get("sizes") or {}
-    number: int | None = evaluation.dataset.num_classes or sizes.get("num_classes")
-    return number

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,17 +21,19 @@ ROUNDING = 2.0**-23
 
 @dataclass(frozen=True)
 class ThreatModel:
-    """L-infinity threat model.
+    """What an attack may do to an image.
 
     Attributes:
         space: where the budget is measured: pixels in [0, 1], or the network's normalised input.
         clip: whether adversarial images stay in the valid pixel range [0, 1].
         label: the label the attack moves away from: the true one, or the model's own prediction.
+        norm: that measures a change: ``linf``, its largest entry.
     """
 
     space: Literal["pixel", "normalized"] = "pixel"
     clip: bool = True
     label: Literal["true", "predicted"] = "true"
+    norm: Literal["linf"] = "linf"
 
 
 PIXEL = ThreatModel()
@@ -119,6 +121,39 @@ def check_adversarial(
         where = affected((x_adv < 0) | (x_adv > 1), images)
         raise BrokenAttackError(f"left the valid range [0, 1]: {least:g} to {most:g}{where}")
     return change.amax(1)
+
+
+class Distances(NamedTuple):
+    """How far each of N images was changed, on the CPU.
+
+    Attributes:
+        linf: largest change of an entry (N,), float64, in [0, 1].
+        l2: Euclidean length of the change (N,), float64.
+        l0: pixel positions where any channel changed (N,), int64.
+    """
+
+    linf: Tensor
+    l2: Tensor
+    l0: Tensor
+
+
+def distances(x: Tensor, x_adv: Tensor) -> Distances:
+    """Measure the change of each image; lengths in float64, since float32 is off by 1e-5.
+
+    Args:
+        x: clean pixels (N, C, H, W).
+        x_adv: adversarial pixels, shaped like x.
+    """
+    change = (x_adv - x).abs()
+    linf, l0 = change.flatten(1).amax(1).double(), (change > 0).any(1).flatten(1).sum(1)
+    l2 = torch.linalg.vector_norm(x_adv.double() - x.double(), dim=(1, 2, 3))
+    return Distances(*(tensor.cpu() for tensor in (linf, l2, l0)))
+
+
+def no_distances(count: int) -> Distances:
+    """Of images that are as they were."""
+    zeros = torch.zeros(count, dtype=torch.float64)
+    return Distances(zeros, zeros, zeros.long())
 
 
 def affected(wrong: Tensor, images: Sequence[str] = ()) -> str:

@@ -15,7 +15,7 @@ from ..classifiers.classifier import std_of
 from ..classifiers.device import is_out_of_memory
 from ..conditions.attack_batch import AttackBatch
 from ..conditions.condition import Condition, Sweep, sweep_groups
-from ..conditions.threat_model import check_adversarial
+from ..conditions.threat_model import check_adversarial, distances, no_distances
 from ..data.image_maker import place_of
 from ..data.loader import LoadedBatch
 from ..errors import BrokenAttackError, ModelChangedError
@@ -66,7 +66,7 @@ def _outcomes(
     """The outcome of every condition of a sweep, in order."""
     attacked = clean.attacked
     if group[0].sweep is None:
-        yield group[0], Outcome(clean.scores, torch.zeros(len(attacked.x), dtype=torch.float64))
+        yield group[0], Outcome(clean.scores, no_distances(len(attacked.x)))
         return
     guard = clean.guard
     if guard is None:
@@ -121,11 +121,11 @@ def _attack_and_score(
     try:
         x_adv = _next(sweep, attacked, guard)
         eps, std, images = float(condition.eps), std_of(attacked.model), attacked.images
-        change = check_adversarial(attacked.x, x_adv, eps, condition.threat, std, images=images)
+        check_adversarial(attacked.x, x_adv, eps, condition.threat, std, images=images)
         with torch.no_grad():
             scores = score(attacked.model(x_adv), attacked.y, images)
             rounded = _rank_8bit(attacked, x_adv, rescored)
-        outcome = Outcome(scores, change.double().cpu(), rounded)
+        outcome = Outcome(scores, distances(attacked.x, x_adv), rounded)
     except ModelChangedError:
         raise  # it could not be put back
     except StopIteration:

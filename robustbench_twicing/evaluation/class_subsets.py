@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from ..classifiers.classifier import Classifier
 from ..conditions.condition import Condition
+from ..conditions.threat_model import no_distances
 from ..data.dataset import Dataset
 from ..data.imagenet import ClassList, subset_indices
 from ..records.schema import RECORD_SCHEMA
@@ -89,5 +90,4 @@ def subset_rows(
     chosen = logits[rows][:, list(position)]
     scores = score(chosen, torch.tensor(labels, device=logits.device))
     known = take(fields, rows) | {"target": np.array(labels, np.int64)} | as_clean(scores)
-    distance = torch.zeros(len(rows), dtype=torch.float64)
-    return score_rows(known, condition, Outcome(scores, distance))
+    return score_rows(known, condition, Outcome(scores, no_distances(len(rows))))

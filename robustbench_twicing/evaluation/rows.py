@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..conditions.condition import Condition
-from ..conditions.threat_model import affected
+from ..conditions.threat_model import Distances, affected
 from ..data.dataset import Dataset
 from ..data.decoding import BadImageError
 from ..data.loader import Absent, LoadedBatch, pixels_hash
@@ -68,7 +68,7 @@ class Outcome(NamedTuple):
     """
 
     scores: Scores | None
-    distance: Tensor | None = None
+    distances: Distances | None = None
     rank_8bit: NDArray[np.object_] | None = None
     message: str = ""
 
@@ -121,8 +121,10 @@ def score_rows(fields: Columns, condition: Condition, outcome: Outcome) -> pa.Ta
     if outcome.scores is None:
         return _table(fields, condition, Status.ERROR.value, outcome.message)
     scores = outcome.scores
-    tensors = {**scores._asdict(), "linf": outcome.distance, "rank_8bit": scores.rank}
-    scored = {name: tensor.numpy() for name, tensor in tensors.items() if tensor is not None}
+    tensors: dict[str, Tensor] = {**scores._asdict(), "rank_8bit": scores.rank}
+    if outcome.distances is not None:
+        tensors |= outcome.distances._asdict()
+    scored: Columns = {name: tensor.numpy() for name, tensor in tensors.items()}
     if outcome.rank_8bit is not None:
         scored["rank_8bit"] = outcome.rank_8bit
     return _table(fields | scored, condition, Status.OK.value, None)

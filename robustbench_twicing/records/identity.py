@@ -112,6 +112,28 @@ def run_difference(old: Manifest, new: Manifest) -> "Difference | None":
     return first_difference(before, now)
 
 
+def not_the_same(old: Manifest, new: Manifest) -> str:
+    """Why a run folder cannot be continued, after its name; empty where it can."""
+    if old.schema != new.schema:
+        return (
+            " was made by an earlier version, whose records have other columns; report reads it; "
+            "to continue, use another --out"
+        )
+    difference = run_difference(old, new)
+    if difference and difference.code:
+        return (
+            f": the code of {difference.code} has changed since the run was begun (sha256 "
+            f"{difference.old[:8]} there, {difference.new[:8]} here); evaluate with the code of "
+            "then, or use another --out"
+        )
+    if difference:
+        return (
+            f" was made with other settings: {difference.path} is {difference.old} there and "
+            f"{difference.new} here; give the same {difference.option}, or use another --out"
+        )
+    return ""
+
+
 OPTIONS: Mapping[str, str] = {
     "seed": "--seed",
     "device": "--device",

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..errors import UserError
 from ..files.regular import check_regular
 from .cost import Cost
-from .schema import RECORD_SCHEMA, check_version
+from .schema import FIRST_SCHEMA, FIRST_VERSION, RECORD_SCHEMA, check_version
 
 META = b"robustbench_twicing"
 META_HASH = b"robustbench_twicing.sha256"
@@ -79,6 +79,8 @@ def read_part(path: Path) -> tuple[pa.Table, dict[str, Any]]:
             raise UserError(f"{path} cannot be read: {os.strerror(error.errno)}") from error
         raise _damaged(path, str(error)) from error
     meta = _meta(path, stored)
+    if meta["schema"] == FIRST_VERSION and table.schema.equals(FIRST_SCHEMA):
+        table = _with_new_columns(table)
     if not table.schema.equals(RECORD_SCHEMA):
         raise _damaged(path, "its columns are not those of a record")
     empty = [name for name in NEVER_EMPTY if table[name].null_count]
@@ -87,6 +89,14 @@ def read_part(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     if meta.get("rows", table.num_rows) != table.num_rows:
         raise _damaged(path, f"it has {table.num_rows} rows of {meta['rows']}")
     return table.replace_schema_metadata(None), meta
+
+
+def _with_new_columns(table: pa.Table) -> pa.Table:
+    """Records of version 1 with the columns that they lack, empty."""
+    new = [field for field in RECORD_SCHEMA if field.name not in table.column_names]
+    for field in new:
+        table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table
 
 
 def _check_size(path: Path, about: pq.FileMetaData) -> None:

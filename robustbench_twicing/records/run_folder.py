@@ -14,7 +14,7 @@ from ..errors import UserError
 from ..files.atomic import asked, is_free, is_there, write_atomically, write_once
 from ..files.printable import folder_name
 from .cost import Cost
-from .identity import run_difference
+from .identity import not_the_same
 from .locks import Ownership
 from .manifest import PARTS, SESSIONS, SETTINGS, Evaluation, Manifest, read_settings
 from .manifest import binding_settings as binding
@@ -73,19 +73,9 @@ class RunFolder:
         foreign = not is_free(path)  # asked first: another process may be about to begin the run
         if is_there(path / SETTINGS):
             folder = cls.open(path)
-            difference = run_difference(folder.manifest, manifest)
-            if difference and difference.code:
-                raise UserError(
-                    f"{path}: the code of {difference.code} has changed since the run was begun "
-                    f"(sha256 {difference.old[:8]} there, {difference.new[:8]} here); evaluate "
-                    "with the code of then, or use another --out"
-                )
-            if difference:
-                raise UserError(
-                    f"{path} was made with other settings: {difference.path} is {difference.old} "
-                    f"there and {difference.new} here; give the same {difference.option}, or use "
-                    "another --out"
-                )
+            problem = not_the_same(folder.manifest, manifest)
+            if problem:
+                raise UserError(f"{path}{problem}")
             return folder
         if foreign:
             raise UserError(f"{path} exists and is not a run folder; use another --out")

@@ -1,4 +1,4 @@
-"""Columns of a record, and the version that a reader checks."""
+"""Columns of a record, and the versions that a reader knows."""
 
 from enum import StrEnum
 
@@ -6,7 +6,9 @@ import pyarrow as pa
 
 from ..errors import UserError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+FIRST_VERSION = 1
+"""Without the columns after ``message``; read, and never written."""
 
 
 class Status(StrEnum):
@@ -16,6 +18,7 @@ class Status(StrEnum):
     ERROR = "error"
     SKIPPED = "skipped"
     MISSING = "missing"
+    INHERITED = "inherited"  # not attacked, since another attack has fooled it: ``witness``
 
 
 _NAME = pa.dictionary(pa.int32(), pa.string())
@@ -41,19 +44,29 @@ RECORD_SCHEMA = pa.schema(
         ("linf", pa.float64()),  # largest pixel change by an attack, in [0, 1]
         ("status", _NAME),
         ("message", pa.string()),
+        ("l2", pa.float64()),  # Euclidean length of the change by an attack, in pixels in [0, 1]
+        ("l0", pa.int32()),  # pixel positions that an attack changed, in any channel
+        ("radius", pa.float64()),  # distance of the nearest adversarial example that was found
+        ("goal", pa.int32()),  # the class that a targeted attack wants
+        ("witness", pa.string()),  # id of the condition whose values these are
     ]
 )
 """One row per (label, dataset, protocol, condition, image). Facts only; empty where not scored."""
+FIRST_SCHEMA = pa.schema(list(RECORD_SCHEMA)[: RECORD_SCHEMA.names.index("message") + 1])
+"""The columns of version 1."""
 
 
 def check_version(version: object, where: str) -> None:
-    """Refuse a file of another schema.
+    """Refuse a file of a schema that is not known here.
 
     Raises:
         UserError: naming both versions and which side is to be updated.
     """
-    if version == SCHEMA_VERSION:
+    if version in (FIRST_VERSION, SCHEMA_VERSION) and not isinstance(version, bool):
         return
     newer = isinstance(version, int) and version > SCHEMA_VERSION
     advice = "update robustbench-twicing" if newer else "evaluate again with this version"
-    raise UserError(f"{where}: schema {version!r}, this version reads {SCHEMA_VERSION}; {advice}")
+    raise UserError(
+        f"{where}: schema {version!r}, this version reads {FIRST_VERSION} and "
+        f"{SCHEMA_VERSION}; {advice}"
+    )

@@ -1,0 +1,58 @@
+"""Flags of a row that follow from its model, data, condition and run, whatever the records say."""
+
+from collections.abc import Iterator
+
+from robustbench_twicing.conditions.condition import CLASS_SUBSET
+from robustbench_twicing.data.imagenet import NUM_CLASSES
+from robustbench_twicing.data.imagenet_c import OFFICIAL, OTHERS_PREFIX, PREFIX, SIDE
+from robustbench_twicing.records.manifest import Evaluation
+
+from ..merging.runs import Entry
+
+
+def row_flags(entry: Entry, missing: int) -> list[str]:
+    """Flags of one row of results.csv.
+
+    Args:
+        entry: what the row is of.
+        missing: images of corrupted files that are not there.
+    """
+    condition, dataset, manifest = entry.condition, entry.evaluation.dataset, entry.manifest
+    flags = [*entry.evaluation.record.flags, *dataset.flags, *condition.flags]
+    flags += [*_about_labels(entry), *_about_corrupted(entry), *entry.shown_flags]
+    if dataset.skipped:
+        flags.append("files-left-out")
+    flags += [f"{name}={condition.settings[name]}" for name in condition.changed]
+    if condition.is_attacked and manifest.attack_precision != "fp32":
+        flags.append(f"attack-in-{manifest.attack_precision}")
+    if missing:
+        flags.append(f"files-missing-{missing}-of-{entry.n_expected}")
+    return flags
+
+
+def _about_labels(entry: Entry) -> Iterator[str]:
+    """Over which logits labels of a data set's own are scored; a second look says it itself."""
+    space = entry.evaluation.dataset.space
+    if space is not None and entry.condition.attack != CLASS_SUBSET:
+        yield space.convention
+
+
+def _about_corrupted(entry: Entry) -> Iterator[str]:
+    """What keeps corrupted images from being ImageNet-C: other classes, or small ones enlarged."""
+    if entry.condition.attack not in (PREFIX, OTHERS_PREFIX):
+        return
+    images = {} if entry.condition.images is None else entry.condition.images.describe()
+    classes = _classes(entry.evaluation)
+    if classes not in (NUM_CLASSES, None):
+        yield f"not-imagenet-c-{classes}-classes"
+    side = entry.evaluation.dataset.typical_side
+    enlarged = side is not None and side < images.get("side", SIDE)
+    if images.get("source", OFFICIAL) != OFFICIAL and enlarged:
+        yield f"not-imagenet-c-enlarged-{side}px"
+
+
+def _classes(evaluation: Evaluation) -> int | None:
+    """Of a data set, or where its labels do not tell, of the network; None if neither is known."""
+    sizes = evaluation.record.details.get("sizes") or {}
+    number: int | None = evaluation.dataset.num_classes or sizes.get("num_classes")
+    return number
