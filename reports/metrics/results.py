@@ -116,13 +116,10 @@ def results(source: Runs | RunFolder) -> pd.DataFrame:
     runs = source if isinstance(source, Runs) else merge([source])
     rows = list(_counted(runs))
     flags = _diagnoses(runs, [row.status for row in rows])
+    facts = [row_flags(row.entry, row.counts["missing"]) for row in rows]
     marked = [
-        row._replace(
-            flags=";".join(
-                dict.fromkeys([*row_flags(row.entry, row.counts["missing"]), *diagnosed])
-            )
-        )
-        for row, diagnosed in zip(rows, flags, strict=True)
+        row._replace(flags=";".join(dict.fromkeys([*about, *diagnosed])))
+        for row, about, diagnosed in zip(rows, facts, flags, strict=True)
     ]
     columns: dict[str, Any] = {
         name: [value(row) for row in marked] for name, value in COLUMNS.items()
@@ -198,11 +195,12 @@ def _counted(runs: Runs) -> Iterator[Result]:
     totals = {
         name: np.bincount(codes[mask], minlength=len(entries)) for name, mask in counted.items()
     }
-    change = records[list(DISTANCES)].where(ok).groupby(codes).max()
-    change = change.reindex(range(len(entries))).to_numpy(float)
+    changes = records.loc[ok, list(DISTANCES)].groupby(codes[ok]).max()
+    changes = changes.reindex(range(len(entries)))
+    change = {name: changes[name].to_numpy(float) for name in DISTANCES}
     for position, entry in enumerate(entries):
         counts = {name: int(total[position]) for name, total in totals.items()}
-        largest = dict(zip(DISTANCES, change[position].tolist(), strict=True))
+        largest = {name: float(values[position]) for name, values in change.items()}
         yield Result(entry, counts, largest, _status(entry, counts))
 
 

@@ -40,7 +40,8 @@ from tests.tiny import (
 DESIGN = (
     "label,model,checkpoint,checkpoint_sha256,weights,dataset,source,n_images,n_skipped,protocol,"
     "condition,attack,eps_255,eps_pixel_255_max,steps,step_size_255,top1,top5,top1_ci_low,"
-    "top1_ci_high,robust_top1,linf_255_max,n_forward,n_backward,seconds,seed,status,flags"
+    "top1_ci_high,robust_top1,linf_255_max,n_forward,n_backward,seconds,seed,status,flags,"
+    "norm,eps,l2_max,l0_max,n_attacked,goal_hit,goal_hit_right"
 )
 ACCURACIES = ("top1", "top5", "top1_ci_low", "top1_ci_high", "robust_top1", "linf_255_max")
 

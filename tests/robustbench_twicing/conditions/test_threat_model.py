@@ -11,6 +11,7 @@ from robustbench_twicing.conditions.threat_model import (
     ThreatModel,
     ball,
     check_adversarial,
+    distances,
 )
 from robustbench_twicing.errors import BrokenAttackError
 
@@ -168,3 +169,21 @@ def test_every_pixel_value_moved_by_every_usual_budget_passes() -> None:
         for threat in (PIXEL, ThreatModel(clip=False)):
             for bound in ball(x, budget / 255, threat):
                 check_adversarial(x, bound, budget / 255, threat)
+
+
+def test_distances_are_lengths_of_the_change() -> None:
+    x = flat(0.5)
+    x_adv = x.clone()
+    x_adv[0, 0, 0, 0] += 0.25
+    x_adv[0, 2, 0, 0] -= 0.25
+    x_adv[0, 1, 1, 1] += 0.125
+    measured = distances(x, x_adv)
+    assert measured.linf.tolist()[0] == 0.25
+    assert measured.l0.tolist()[0] == 2
+    assert measured.l2.tolist()[0] == pytest.approx((2 * 0.25**2 + 0.125**2) ** 0.5, rel=1e-15)
+
+
+def test_lengths_of_many_small_changes_have_no_error_of_float32() -> None:
+    x = torch.full((1, 3, 224, 224), 0.5)
+    x_adv = x + 2**-10
+    assert distances(x, x_adv).l2.item() == pytest.approx((3 * 224 * 224) ** 0.5 / 2**10, rel=1e-14)

@@ -314,7 +314,7 @@ def test_the_manifest_says_what_was_asked_for(tmp_path: Path) -> None:
     data = dataset(noise(2).images.arrays, [0, 1], name="photos")  # type: ignore[attr-defined]
     done = run(convnet(), data, quick_conditions("clean", "pgd"), tmp_path / "run", seed=5)
     manifest = json.loads((done.folder.path / "run.json").read_text())
-    assert manifest["schema"] == 1
+    assert manifest["schema"] == 2
     assert manifest["seed"] == 5
     assert manifest["attack_precision"] == "fp32"
     (evaluation,) = manifest["evaluations"]
@@ -325,4 +325,4 @@ def test_the_manifest_says_what_was_asked_for(tmp_path: Path) -> None:
     assert Fraction(pgd["eps"]) == Fraction(4, 255)
     assert pgd["settings"] == {**ATTACKS["pgd"].settings, "steps": 3}
     assert pgd["changed"] == {"steps": 20}
-    assert pgd["threat"] == {"space": "pixel", "clip": True, "label": "true"}
+    assert pgd["threat"] == {"space": "pixel", "clip": True, "label": "true", "norm": "linf"}

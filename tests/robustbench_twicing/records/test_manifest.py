@@ -9,6 +9,7 @@ import pytest
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import ThreatModel
 from robustbench_twicing.data.image_maker import RecordedImages
+from robustbench_twicing.errors import UserError
 from robustbench_twicing.models.family import ModelAbout
 from robustbench_twicing.models.table import MODELS
 from robustbench_twicing.records.first_version import about_of_model
@@ -152,13 +153,16 @@ def test_every_name_of_an_identity_has_its_options() -> None:
     assert all(Difference(name, "", "").option in OPTIONS.values() for name in names)
 
 
-def test_only_this_version_is_read() -> None:
+@pytest.mark.parametrize("version", [0, 3, True, "2", None])
+def test_two_versions_are_read(version: object) -> None:
+    check_version(1, "x")
     check_version(SCHEMA_VERSION, "x")
-    assert SCHEMA_VERSION == 1
+    with pytest.raises(UserError, match=r"x: schema .*, this version reads 1 and 2"):
+        check_version(version, "x")
 
 
 def test_states_are_written_as_words() -> None:
-    assert [str(each) for each in Status] == ["ok", "error", "skipped", "missing"]
+    assert [str(each) for each in Status] == [*("ok", "error", "skipped", "missing", "inherited")]
 
 
 def test_a_subset_of_before_has_its_seed_in_a_note() -> None:

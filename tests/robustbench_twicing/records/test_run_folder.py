@@ -16,9 +16,9 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.printable import folder_name
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import Evaluation, Manifest
-from robustbench_twicing.records.parts import PartRecords
+from robustbench_twicing.records.parts import META, META_HASH, PartRecords
 from robustbench_twicing.records.run_folder import RunFolder
-from robustbench_twicing.records.schema import RECORD_SCHEMA, Status
+from robustbench_twicing.records.schema import FIRST_SCHEMA, RECORD_SCHEMA, Status
 from tests.plain_manifest import plain_condition, plain_evaluation
 
 
@@ -151,12 +151,12 @@ def test_a_flipped_bit_never_passes_for_other_numbers(folder: RunFolder) -> None
 
 @pytest.mark.parametrize(
     ("schema", "advice"),
-    [(2, "update robustbench-twicing"), (0, "evaluate again"), (None, "evaluate again")],
+    [(3, "update robustbench-twicing"), (0, "evaluate again"), (None, "evaluate again")],
 )
 def test_another_schema_is_refused_in_parts_and_manifest(
     schema: int | None, advice: str, folder: RunFolder
 ) -> None:
-    wanted = rf": schema {schema}, this version reads 1; {advice}"
+    wanted = rf": schema {schema}, this version reads 1 and 2; {advice}"
     path = folder.part_path(evaluation(), 0)
     table = pq.read_table(path)
     meta = json.loads(table.schema.metadata[b"robustbench_twicing"]) | {"schema": schema}
@@ -169,6 +169,46 @@ def test_another_schema_is_refused_in_parts_and_manifest(
     file.write_text(json.dumps(json.loads(file.read_text()) | {"schema": schema}))
     with pytest.raises(UserError, match=r"run\.json" + wanted):
         RunFolder.open(folder.path)
+
+
+def as_first_version(folder: RunFolder) -> RunFolder:
+    """The folder as version 1 wrote it: fewer columns, and no norm."""
+    file = folder.path / "run.json"
+    settings = json.loads(file.read_text()) | {"schema": 1}
+    for condition in settings["conditions"]:
+        del condition["threat"]["norm"]
+    file.write_text(json.dumps(settings))
+    first = RunFolder.open(folder.path)
+    for one in first.manifest.evaluations:
+        for part in range(first.part_count(one)):
+            path = first.part_path(one, part)
+            table = pq.read_table(path)
+            meta = json.loads(table.schema.metadata[META]) | {"schema": 1}
+            text = json.dumps(meta | {"belongs_to": first._belongs_to(one, part)})
+            both = {META: text, META_HASH: digest(text)}
+            table = table.select(FIRST_SCHEMA.names).replace_schema_metadata(both)
+            pq.write_table(table, path, write_page_checksum=True)
+    return first
+
+
+def test_version_1_is_read_and_not_continued(folder: RunFolder) -> None:
+    wanted = folder.records(evaluation()).frame
+    first = as_first_version(folder)
+    assert first.manifest.conditions == folder.manifest.conditions
+    records = first.records(evaluation()).frame
+    assert records[FIRST_SCHEMA.names].equals(wanted[FIRST_SCHEMA.names])
+    assert records[["l2", "l0", "radius", "goal", "witness"]].isna().all(axis=None)
+    line = "earlier version.*; report reads it; to continue, use another --out$"
+    with pytest.raises(UserError, match=line):
+        RunFolder.create_or_continue(first.path, manifest())
+
+
+def test_the_columns_of_version_1_are_not_those_of_version_2(folder: RunFolder) -> None:
+    path = folder.part_path(evaluation(), 0)
+    table = pq.read_table(path)
+    pq.write_table(table.select(FIRST_SCHEMA.names), path)
+    with pytest.raises(UserError, match="its columns are not those of a record"):
+        folder.records(evaluation())
 
 
 def test_a_parquet_file_of_someone_else_is_refused(folder: RunFolder) -> None:
