@@ -93,12 +93,14 @@ COLUMNS: dict[str, Callable[[Result], Any]] = {
     "norm": lambda row: row.entry.condition.threat.norm,
     "eps": lambda row: _eps(row.entry.condition),
     "l2_max": lambda row: row.largest("l2"),
-    "l0_max": lambda row: row.largest("l0"),
+    "l0_max": lambda row: _whole(row.largest("l0")),
     "n_attacked": lambda row: row.counts["scored"] if row.entry.condition.is_attacked else None,
     "goal_hit": lambda row: None,  # of targeted attacks, of which there is none yet
     "goal_hit_right": lambda row: None,
 }
 """Columns of results.csv, in order, and what each holds; docs/results.md explains them."""
+WHOLE = ("steps", "l0_max", "n_attacked")
+"""Those that hold whole numbers or nothing."""
 
 
 def results(source: Runs | RunFolder) -> pd.DataFrame:
@@ -124,7 +126,8 @@ def results(source: Runs | RunFolder) -> pd.DataFrame:
     columns: dict[str, Any] = {
         name: [value(row) for row in marked] for name, value in COLUMNS.items()
     }
-    columns["steps"] = pd.Series(columns["steps"], dtype=object)  # 20, never 20.0
+    for name in WHOLE:
+        columns[name] = pd.Series(columns[name], dtype=object)  # 20, never 20.0
     return pd.DataFrame(columns)
 
 
@@ -147,6 +150,10 @@ def _source(entry: Entry) -> str:
 def _eps_255(condition: Condition) -> float | None:
     """The budget in 255ths, in its own space; None where other images are shown."""
     return float(condition.eps * 255) if condition.images is None else None
+
+
+def _whole(value: float) -> int | None:
+    return None if np.isnan(value) else int(value)
 
 
 def _eps(condition: Condition) -> str | None:
