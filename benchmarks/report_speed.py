@@ -1,10 +1,12 @@
-"""Time and peak memory of `report` over many records.
+"""Time and peak memory of `report` and `compare` over many records.
 
-    python benchmarks/report_speed.py [--records 100000] [--folder FOLDER]
+    python benchmarks/report_speed.py [--labels 2] [--images 2000] [--folder FOLDER]
 
-Makes run folders whose records are random numbers: labels, each with 20 conditions on up to 50,000
-images in parts of 32, one run folder a label. Then measures, each in a process of its own: a bare
-start of the command line, and the commands named. A folder that is given is kept and used again.
+Makes run folders, one a label, whose records are seeded random numbers: 111 conditions (clean, and
+FGSM, PGD and SPSA at many budgets) on every image. Then measures, each in a process of its own: a
+bare start of the command line, and the commands named. `--labels 7 --images 50000` are 39 million
+records, as many as an evaluation of seven models on ImageNet's validation images; ready-made runs
+in a folder that is given are used again.
 """
 
 import argparse
@@ -12,9 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -33,8 +35,7 @@ from robustbench_twicing.records.parts import PartRecords
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
-BATCH = 32
-IMAGES = 50_000
+CLASSES = 1000
 
 
 class Measured(NamedTuple):
@@ -46,55 +47,87 @@ class Measured(NamedTuple):
 
 
 def conditions() -> list[Condition]:
-    """Clean, and FGSM and PGD at budgets enough for 20 in all."""
-    budgets = parse_budgets("1/255:9/255:1/255")
-    attacked = [ATTACKS[name].condition(eps) for name in ("fgsm", "pgd") for eps in budgets]
-    return [clean(), *attacked, ATTACKS["pgd"].condition(parse_budgets("10/255")[0])]
+    """Clean, and 110 attacked ones."""
+    budgets = {"fgsm": "0.25/255:10/255:0.25/255", "pgd": "0.25/255:10/255:0.25/255"}
+    budgets["spsa"] = "0.25/255:7.5/255:0.25/255"
+    return [
+        clean(),
+        *(ATTACKS[name].condition(eps) for name in budgets for eps in parse_budgets(budgets[name])),
+    ]
 
 
-def make_run(path: Path, label: str, n_images: int, seed: int) -> None:
+def make_run(path: Path, label: str, n_images: int, seed: int, part_size: int) -> None:
     """One label under all conditions."""
     record = ModelRecord(label, "deit", "x.pth", label, "plain", label)
-    data = DatasetRecord("val", "files", n_images, "x", "", 1000)
+    data = DatasetRecord("val", "files", n_images, "x", "", CLASSES)
     preprocessing = Preprocessing(224, 256, mean=(0.0,) * 3, std=(1.0,) * 3)
-    names = conditions()
-    counts = {each.key: n_images for each in names}
+    attacked = conditions()
+    counts = {condition.key: n_images for condition in attacked}
     evaluation = Evaluation(label, record, preprocessing, data, counts)
-    folder = RunFolder.create_or_continue(path, Manifest((evaluation,), tuple(names), 0, BATCH))
-    generator = np.random.default_rng(seed)
+    manifest = Manifest((evaluation,), tuple(attacked), 0, part_size)
+    folder = RunFolder.create_or_continue(path, manifest)
+    strength = np.array([float(condition.eps) for condition in attacked])
     for part in folder.missing(evaluation):
-        images = range(part * BATCH, min((part + 1) * BATCH, n_images))
-        content = PartRecords(
-            pa.table(make_columns(generator, label, names, images), schema=RECORD_SCHEMA),
-            {each.key: Cost(len(images), len(images), 1.0) for each in names},
-        )
-        folder.write_part(evaluation, part, content)
+        images = np.arange(part * part_size, min((part + 1) * part_size, n_images))
+        table = make_records(label, attacked, strength, images, seed)
+        costs = {condition.key: Cost(len(images), len(images), 1.0) for condition in attacked}
+        folder.write_part(evaluation, part, PartRecords(table, costs))
 
 
-def make_columns(
-    generator: np.random.Generator, label: str, names: list[Condition], images: range
-) -> dict[str, list[object]]:
-    """Records of one part: every column filled."""
-    rows = len(images) * len(names)
-    columns: dict[str, list[object]] = {}
-    for field in RECORD_SCHEMA:
-        if pa.types.is_integer(field.type):
-            columns[field.name] = generator.integers(0, 10, rows).tolist()
-        else:
-            columns[field.name] = generator.random(rows).tolist()
-    repeated = np.repeat(np.array(images), len(names))
-    return columns | {
-        "label": [label] * rows,
-        "dataset": ["val"] * rows,
-        "protocol": ["pixel"] * rows,
-        "condition": [each.id for each in names] * len(images),
-        "index": repeated.tolist(),
-        "target": (repeated % 10).tolist(),
-        "image": [f"n01440764/ILSVRC2012_val_{index:08d}.JPEG" for index in repeated],
-        "pixels_sha256": [f"{index:016x}" for index in repeated],
-        "status": ["ok"] * rows,
-        "message": [None] * rows,
+def make_records(
+    label: str, attacked: Sequence[Condition], eps: np.ndarray[Any, Any], images: Any, seed: int
+) -> pa.Table:
+    """Records of one part, condition by condition.
+
+    An image is as hard for one model as for another, give or take a little, and breaks where
+    the budget passes what it bears; so two models differ on some images, not on most.
+    """
+    number, count = len(images), len(attacked)
+    ease = np.random.default_rng([7, int(images[0])]).exponential(4 / 255, number) - 1 / 255
+    generator = np.random.default_rng([seed, int(images[0])])
+    ease = ease + generator.normal(0, 0.4 / 255, number)
+    rank = np.clip(np.ceil(255 * (eps[:, None] - ease[None])), 0, CLASSES - 1).astype(np.int32)
+    target = np.resize(images % CLASSES, (count, number))
+    loss = 0.7 + rank + generator.random((count, number))
+    shared = {
+        "index": images.astype(np.int32),
+        "target": (images % CLASSES).astype(np.int32),
+        "clean_prediction": ((images + rank[0]) % CLASSES).astype(np.int32),
+        "clean_rank": rank[0],
+        "clean_loss": loss[0],
+        "gradient": generator.random(number) + 1e-3,
     }
+    scored: dict[str, Any] = {name: np.tile(values, count) for name, values in shared.items()}
+    scored |= {"rank": rank.ravel(), "loss": loss.ravel(), "linf": np.repeat(eps, number)}
+    scored["prediction"] = ((target + rank) % CLASSES).ravel().astype(np.int32)
+    rows = count * number
+    in_sample = np.tile(images % 8 == 0, count)
+    codes = np.tile(np.arange(number, dtype=np.int32), count)
+    names = {
+        "image": [f"n01440764/ILSVRC2012_val_{index:08d}.JPEG" for index in images],
+        "pixels_sha256": [
+            f"{index * 0x9E3779B97F4A7C15 % 2**64:016x}" for index in images.tolist()
+        ],
+    }
+    columns: dict[str, Any] = scored | {
+        "rank_8bit": pa.array(scored["rank"], pa.int32(), mask=~in_sample),
+        **{name: pa.DictionaryArray.from_arrays(codes, values) for name, values in names.items()},
+        **{
+            name: pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), [value])
+            for name, value in {"label": label, "dataset": "val", "protocol": "pixel"}.items()
+        },
+        "condition": pa.DictionaryArray.from_arrays(
+            np.repeat(np.arange(count, dtype=np.int32), number), [each.id for each in attacked]
+        ),
+        "status": pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), ["ok"]),
+    }
+    arrays = [
+        pa.nulls(rows, field.type)
+        if field.name not in columns
+        else pa.array(columns[field.name]).cast(field.type)
+        for field in RECORD_SCHEMA
+    ]
+    return pa.Table.from_arrays(arrays, schema=RECORD_SCHEMA)
 
 
 def run(*arguments: str) -> Measured:
@@ -118,34 +151,42 @@ def run(*arguments: str) -> Measured:
     return Measured(time.perf_counter() - start, float(cpu), int(peak) / 1024)
 
 
-def measure(*, records: int = 100_000, folder: Path | None = None) -> Iterator[Table]:
+def measure(
+    *, labels: int = 2, images: int = 2000, part_size: int = 128, folder: Path | None = None
+) -> Iterator[Table]:
     """One table."""
     with tempfile.TemporaryDirectory() as temporary:
         root = folder or Path(temporary)
-        images = records // len(conditions())
-        runs: list[Path] = []
-        while images > 0:
-            label = f"model{len(runs)}"
-            runs.append(root / label)
-            make_run(runs[-1], label, min(images, IMAGES), seed=len(runs))
-            images -= IMAGES
+        runs = [root / f"model{number}" for number in range(labels)]
+        for number, path in enumerate(runs):
+            make_run(path, path.name, images, number, part_size)
         rows = []
-        for name, command in _commands([str(path) for path in runs]).items():
-            found = run(*command)
-            rows.append([name, f"{found.seconds:.2f}", f"{found.cpu:.2f}", f"{found.mib:.0f}"])
-    about = f"{records:,} records in {len(runs)} runs, parts of {BATCH} images, a process each."
+        for name, command in _commands([str(path) for path in runs], Path(temporary)).items():
+            measured = run(*command)
+            figures = f"{measured.seconds:.2f}", f"{measured.cpu:.2f}", f"{measured.mib:.0f}"
+            rows.append([name, *figures])
+    records = labels * images * len(conditions())
+    about = f"{records:,} records in {labels} runs, parts of {part_size} images, a process each."
     yield Table("Reports", ["command", "seconds", "CPU s", "peak MiB"], rows, about)
 
 
-def _commands(folders: list[str]) -> dict[str, list[str]]:
+def _commands(folders: list[str], out: Path) -> dict[str, list[str]]:
     commands = {
         "start of the command line": ["report", "--help"],
-        "report": ["report", *folders],
-        "report --format csv": ["report", *folders, "--format", "csv"],
+        "report": ["report", *folders, "--out", str(out / "report")],
         "report --preset table1": ["report", *folders, "--preset", "table1"],
+        "report --format html": [
+            "report",
+            *folders,
+            "--format",
+            "html",
+            "--out",
+            str(out / "page"),
+        ],
     }
     if len(folders) > 1:
         commands["compare"] = ["compare", *folders]
+        commands["compare --out"] = ["compare", *folders, "--out", str(out / "compared")]
     return commands
 
 
@@ -154,7 +195,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--records", type=int, default=100_000)
+    parser.add_argument("--labels", type=int, default=2)
+    parser.add_argument("--images", type=int, default=2000)
+    parser.add_argument("--part-size", type=int, default=128)
     parser.add_argument("--folder", type=Path)
     show(measure(**vars(parser.parse_args())))
 

@@ -1,10 +1,8 @@
 """Two runs that hold the same label or condition: the same thing, or refused."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.identity import (
@@ -18,7 +16,7 @@ from robustbench_twicing.records.identity import (
 from robustbench_twicing.records.manifest import Evaluation
 
 if TYPE_CHECKING:
-    from .runs import Entry
+    from .runs import Entry, Runs
 
 FACTS = ["image", "status", "target", "clean_rank", "prediction", "rank"]
 """What must be equal for two records to be the same; losses differ in rounding by machine."""
@@ -46,28 +44,70 @@ def check_one_label(evaluation: Evaluation, path: Path, entries: "Iterable[Entry
 ADVICE = "evaluate one of them again under another --label, or report them separately"
 
 
-def check_same(earlier: "Entry", entry: "Entry", before: pa.Table, now: pa.Table) -> None:
+def check_same(runs: "Runs") -> None:
     """Two runs may both hold a condition of a label, if its content is the same.
+
+    Args:
+        runs: conditions of the one run, and then those of the other, in the same order.
 
     Raises:
         UserError: with the first difference.
     """
-    label, _, _, condition = entry.key
-    paths = earlier.folders[0], entry.folders[0]
-    difference = first_difference(entry_identity(earlier), entry_identity(entry))
-    if difference:
-        raise UserError(f"{label} {condition} is {_two(difference, *paths)}; {ADVICE}")
-    facts_before, facts_now = (_facts(table) for table in (before, now))
-    if len(facts_before) != len(facts_now):
+    half = len(runs.entries) // 2
+    content = {
+        entry: hashed
+        for entry, *hashed in runs.query(
+            f"SELECT entry, count(*), sum(hash({', '.join(FACTS)})) FROM records GROUP BY entry"
+        ).itertuples(index=False)
+    }
+    for first, second in zip(range(half), range(half, 2 * half), strict=True):
+        earlier, entry = runs.entries[first], runs.entries[second]
+        difference = first_difference(entry_identity(earlier), entry_identity(entry))
+        if difference:
+            words = _two(difference, earlier.folders[0], entry.folders[0])
+            raise UserError(f"{entry.key[0]} {entry.key[-1]} is {words}; {ADVICE}")
+        if content.get(first) != content.get(second):
+            _refuse_other_facts(runs, first, second)
+
+
+def _refuse_other_facts(runs: "Runs", first: int, second: int) -> None:
+    entry, paths = runs.entries[first], [runs.entries[of].folders[0] for of in (first, second)]
+    name = f"{entry.key[0]} {entry.key[-1]}"
+    before, now = _facts(runs, first), _facts(runs, second)
+    if len(before) != len(now):
         raise UserError(
-            f"{label} {condition} has {len(facts_before)} images in {paths[0]} and "
-            f"{len(facts_now)} in {paths[1]}; {ADVICE}"
+            f"{name} has {len(before)} images in {paths[0]} and {len(now)} in {paths[1]}; {ADVICE}"
         )
-    different = sum(a != b for a, b in zip(facts_before, facts_now, strict=True))
+    different = sum(a != b for a, b in zip(before, now, strict=True))
     if different:
         raise UserError(
-            f"{label} {condition} differs between {paths[0]} and {paths[1]} at {different} of "
-            f"{len(facts_before)} images; {ADVICE}"
+            f"{name} differs between {paths[0]} and {paths[1]} at {different} of {len(before)} "
+            f"images; {ADVICE}"
+        )
+
+
+def check_counted_once(runs: "Runs", entries: Sequence[int]) -> None:
+    """No image is counted twice under one condition.
+
+    Args:
+        runs: merged runs.
+        entries: those where it might be.
+
+    Raises:
+        UserError: naming the first such image.
+    """
+    if not entries:
+        return
+    again = runs.query(
+        f"""SELECT entry, image FROM records WHERE entry IN ({", ".join(map(str, entries))})
+        QUALIFY row_number() OVER (PARTITION BY entry, image ORDER BY "index") > 1
+        ORDER BY entry, "index" LIMIT 1"""
+    )
+    for position, image in again.itertuples(index=False):
+        entry = runs.entries[position]
+        raise UserError(
+            f"{entry.folders[0]}: image {image} is counted twice under {entry.key[-1]} for "
+            f"{entry.key[0]}"
         )
 
 
@@ -76,8 +116,9 @@ def entry_identity(entry: "Entry") -> dict[str, Any]:
     return seeded_identity(entry.condition, entry.manifest)
 
 
-def _facts(table: pa.Table) -> list[tuple[Any, ...]]:
-    columns = table.select(FACTS).to_pydict().values()
+def _facts(runs: "Runs", entry: int) -> list[tuple[Any, ...]]:
+    sql = f"SELECT {', '.join(FACTS)} FROM records WHERE entry = ?"
+    columns = runs.arrow(sql, [entry]).to_pydict().values()
     return sorted(zip(*columns, strict=True), key=lambda row: str(row[0]))
 
 

@@ -5,20 +5,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.identity import images_identity, run_identity
 from robustbench_twicing.records.manifest import Evaluation
-from robustbench_twicing.records.parts import PartRecords
 from robustbench_twicing.records.run_folder import RunFolder
-from robustbench_twicing.records.schema import RECORD_SCHEMA
 
-from .frames import condition_codes, records_frame
-from .identity import check_one_label, check_same
+from .database import Database, Source
+from .identity import check_counted_once, check_one_label, check_same
+from .reading import check_parts
 from .runs import Entry, Key, Runs
 from .sessions import Session, kernels_of, mixtures, read_sessions
 
@@ -55,12 +50,14 @@ def _check_paths(folders: Iterable[RunFolder]) -> None:
 
 
 class _Merging:
-    """Entries and records so far."""
+    """Entries and where their records are, so far."""
 
     def __init__(self) -> None:
         self.entries: dict[Key, Entry] = {}
-        self.tables: list[pa.Table] = [RECORD_SCHEMA.empty_table()]
-        self.positions: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
+        self.files: list[Sequence[Path]] = []
+        self.holds: dict[Key, int] = {}  # of each entry, which of these files are its records
+        self.suspects: dict[Key, None] = {}
+        self.database = Database()
         self.again: dict[tuple[str, Path, Path], list[str]] = {}
         self.sessions: list[Session] = []
         self.mixed: list[str] = []
@@ -83,12 +80,11 @@ class _Merging:
     ) -> None:
         """Add one evaluation of one run, with flags of the whole run."""
         check_one_label(evaluation, shards[0].path, self.entries.values())
-        parts = _read_shards(shards, evaluation)
         conditions = shards[0].manifest.conditions_of(evaluation)
-        codes = condition_codes(parts.table, conditions, shards[0].path)
-        paths = tuple(folder.path for folder in shards)
-        new_positions = np.full(len(conditions), -1)
-        for code, condition in enumerate(conditions):
+        parts = check_parts(_shards(shards, evaluation), conditions)
+        self.files.append(parts.files)
+        twice = []
+        for condition in conditions:
             entry = Entry(
                 evaluation,
                 evaluation.dataset.name,
@@ -96,32 +92,44 @@ class _Merging:
                 shards[0].manifest,
                 parts.costs.get(condition.key, Cost()),
                 (*parts.flags, *flags),
-                paths,
+                tuple(folder.path for folder in shards),
             )
-            earlier = self.entries.get(entry.key)
-            if earlier is None:
-                new_positions[code] = len(self.entries)
-                self.entries[entry.key] = entry
+            if entry.key in self.entries:
+                twice.append(entry)
             else:
-                self._again(earlier, entry, parts.table.filter(pa.array(codes == code)))
-        positions = new_positions[codes]
-        is_new = positions >= 0
-        whole = bool(is_new.all())  # as nearly always: then nothing is copied
-        self.tables.append(parts.table if whole else parts.table.filter(pa.array(is_new)))
-        self.positions.append(positions[is_new])
+                self.entries[entry.key] = entry
+                self.holds[entry.key] = len(self.files) - 1
+                if parts.suspect:
+                    self.suspects[entry.key] = None
+        if twice:
+            self._again(twice)
 
-    def _again(self, earlier: Entry, entry: Entry, table: pa.Table) -> None:
-        """The same condition in a second run: counted once where it is the same, else refused."""
-        position = list(self.entries).index(entry.key)
-        before = pa.concat_tables(
-            table_before.filter(pa.array(positions == position))
-            for table_before, positions in zip(self.tables, self.positions, strict=True)
-        )
-        check_same(earlier, entry, before, table)
-        where = entry.evaluation.label, earlier.folders[0], entry.folders[0]
-        self.again.setdefault(where, []).append(entry.key[-1])
-        folders = (*earlier.folders, *entry.folders)
-        self.entries[entry.key] = replace(earlier, folders=folders)
+    def _again(self, twice: Sequence[Entry]) -> None:
+        """The same conditions in a second run: counted once where they are the same, else refused.
+
+        Args:
+            twice: entries of the evaluation that was added last.
+        """
+        earlier = [self.entries[entry.key] for entry in twice]
+        first = self._sources([self.holds[entry.key] for entry in earlier])
+        second = self._sources([len(self.files) - 1] * len(twice), start=len(twice))
+        check_same(Runs((*earlier, *twice), (*first, *second), database=self.database))
+        for before, entry in zip(earlier, twice, strict=True):
+            where = entry.evaluation.label, before.folders[0], entry.folders[0]
+            self.again.setdefault(where, []).append(entry.key[-1])
+            folders = (*before.folders, *entry.folders)
+            self.entries[entry.key] = replace(before, folders=folders)
+
+    def _sources(self, holds: Sequence[int], start: int = 0) -> list[Source]:
+        """Of entries, in order, by which files hold them."""
+        positions: dict[int, list[int]] = {}
+        for position, number in enumerate(holds, start):
+            positions.setdefault(number, []).append(position)
+        return [
+            Source(tuple(entries), self.files[number])
+            for number, entries in positions.items()
+            if self.files[number]
+        ]
 
     def finish(self) -> Runs:
         """Everything in the order of results.csv: labels, data sets, conditions as they came."""
@@ -132,14 +140,12 @@ class _Merging:
         labels = list(dict.fromkeys(label for label, _ in groups))
         ordered = sorted(groups, key=lambda group: labels.index(group[0]))
         order = [position for group in ordered for position in groups[group]]
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
+        keys = list(self.entries)
+        sources = self._sources([self.holds[keys[position]] for position in order])
         merged = tuple(entries[position] for position in order)
-        datasets = [entry.dataset for entry in merged]
-        folders = [entry.folders[0] for entry in merged]
-        positions = place[np.concatenate(self.positions)]
-        records = records_frame(self.tables, positions, datasets, folders)
-        return Runs(merged, records, tuple(self._notes()))
+        runs = Runs(merged, tuple(sources), tuple(self._notes()), self.database)
+        check_counted_once(runs, [order.index(keys.index(key)) for key in self.suspects])
+        return runs
 
     def _notes(self) -> Iterator[str]:
         for (label, first, second), names in self.again.items():
@@ -174,21 +180,17 @@ def named_apart(entries: Sequence[Entry]) -> list[Entry]:
     return apart
 
 
-def _read_shards(folders: Sequence[RunFolder], evaluation: Evaluation) -> PartRecords:
-    """Records, costs and flags of one evaluation over the shards of its run.
+def _shards(
+    folders: Sequence[RunFolder], evaluation: Evaluation
+) -> list[tuple[RunFolder, Evaluation]]:
+    """The folders of a run, each with the evaluation as its manifest has it.
 
     Raises:
-        UserError: a damaged part, or one that is in two folders.
+        UserError: a part that is in two folders.
     """
     evaluations = [_as_in(folder, evaluation) for folder in folders]
     _check_once(folders, evaluations)
-    shards = [folder.parts(shard) for folder, shard in zip(folders, evaluations, strict=True)]
-    costs, flags = dict[str, Cost](), dict[str, None]()
-    for parts in shards:
-        flags.update(dict.fromkeys(parts.flags))
-        for name, cost in parts.costs.items():
-            costs.setdefault(name, Cost()).add(cost)
-    return PartRecords(pa.concat_tables(parts.table for parts in shards), costs, tuple(flags))
+    return list(zip(folders, evaluations, strict=True))
 
 
 def _as_in(folder: RunFolder, evaluation: Evaluation) -> Evaluation:

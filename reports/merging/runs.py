@@ -3,10 +3,14 @@
 `merge(folders)` gives `Runs`, on which every table, plot and comparison is built:
 
 - ``runs.entries``: one `Entry` per (label, data set, protocol, condition): what the manifests say.
-- ``runs.records``: a DataFrame of per-image records: the columns of `RECORD_SCHEMA` and ``entry``,
-  the position in ``runs.entries``; sorted by ``entry``, then by position in the data set. Names,
+- ``runs.query(sql)``: a DataFrame from DuckDB, where ``records`` are the records of all images: the
+  columns of `RECORD_SCHEMA` and ``entry``, the position in ``runs.entries``. They stay in their
+  files; what a query needs passes through memory.
+- ``runs.counts``: what is counted of each entry, in one such query.
+- ``runs.of(i)``: the records of entry ``i`` as a DataFrame, by position in the data set. Names,
   image ids, hashes and messages are categorical; whole numbers are floats where some are missing.
-- ``runs.of(i)``: the records of entry ``i`` (a slice, no copy).
+- ``runs.records``: likewise all records, by entry; they must fit into memory (0.3 GB a million).
+- ``runs.with_entries(entries, records)``: with computed entries, whose records come from a table.
 - ``runs.notes``: sentences a reader must know about the merging itself.
 - `results(runs)`: the table of results.csv; its row ``i`` is entry ``i``.
 
@@ -17,16 +21,23 @@ Where two labels have different images under one data set name, the names are to
 and eight digits of the images' fingerprint.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-import numpy as np
+import duckdb
 import pandas as pd
-from numpy.typing import NDArray
+import pyarrow as pa
 
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import Evaluation, Manifest
+from robustbench_twicing.records.schema import Status
+
+from .counts import Counts, count_records
+from .database import NAMED, NAMES, Database, Source, fetch
 
 Key = tuple[str, str, str, str]
 
@@ -78,18 +89,15 @@ class Runs:
 
     Attributes:
         entries: in the order of results.csv.
-        records: per image; see the module's docstring.
+        sources: where their records are from.
         notes: sentences about the merging.
+        database: reads the records, and holds those that were added.
     """
 
-    entries: tuple[Entry, ...]
-    records: pd.DataFrame
+    entries: tuple[Entry, ...] = ()
+    sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = ()
-    _ends: NDArray[np.int64] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        counts = np.bincount(self.records["entry"], minlength=len(self.entries))
-        object.__setattr__(self, "_ends", np.cumsum(counts))
+    database: Database = field(default_factory=Database, repr=False, compare=False)
 
     @property
     def attacks(self) -> dict[str, Condition]:
@@ -99,7 +107,83 @@ class Runs:
             first.setdefault(entry.condition.attack, entry.condition)
         return first
 
+    @cached_property
+    def counts(self) -> tuple[Counts, ...]:
+        """What is counted of the records of every entry."""
+        return count_records(self)
+
+    @cached_property
+    def unscored(self) -> pd.DataFrame:
+        """What became of images that were not scored, once per entry and message.
+
+        Columns ``entry, label, dataset, condition, status, message``, in order of entry and image.
+        """
+        return self.query(
+            f"""SELECT entry, label, dataset, condition, status, message FROM records
+            WHERE status <> '{Status.OK}' GROUP BY ALL ORDER BY entry, min("index")"""
+        )
+
+    @property
+    def records(self) -> pd.DataFrame:
+        """All records, sorted by entry and position; they must fit into memory."""
+        return _frame(self.arrow('SELECT * FROM records ORDER BY entry, "index"'))
+
     def of(self, entry: int) -> pd.DataFrame:
         """The records of one entry, in order of image."""
-        start = int(self._ends[entry - 1]) if entry else 0
-        return self.records.iloc[start : int(self._ends[entry])]
+        sources = [source for source in self.sources if entry in source.entries]
+        with self._connect(sources) as connection:
+            sql = 'SELECT * FROM records WHERE entry = ? ORDER BY "index"'
+            return _frame(fetch(connection, sql, [entry]))
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> pd.DataFrame:
+        """What SQL gives over ``records``; see the module's docstring.
+
+        Args:
+            sql: one query; its order is that of its ORDER BY.
+            parameters: of the question marks in it.
+
+        Raises:
+            UserError: a part that was changed after it was checked; too little memory and disk.
+        """
+        frame: pd.DataFrame = self.arrow(sql, parameters).to_pandas()
+        return frame
+
+    def arrow(self, sql: str, parameters: Sequence[Any] = ()) -> pa.Table:
+        """As `query`, as a table of Arrow, where whole numbers stay whole beside NULL."""
+        return fetch(self._connection, sql, parameters)
+
+    def with_entries(self, entries: Sequence[Entry], records: pa.Table | str) -> "Runs":
+        """These runs and entries that were computed, behind the others.
+
+        Args:
+            entries: the new ones.
+            records: of the new entries: ``entry``, the position among all entries of the result,
+                and columns of `RECORD_SCHEMA`; those that are left out have no value, and names
+                of label, data set, protocol and condition are those of the entry. Or SQL over
+                ``records`` that gives them.
+        """
+        table = self.database.add_table(self._connection, records)
+        start = len(self.entries)
+        added = Source(range(start, start + len(entries)), table=table)
+        return replace(self, entries=(*self.entries, *entries), sources=(*self.sources, added))
+
+    @cached_property
+    def _connection(self) -> duckdb.DuckDBPyConnection:
+        return self._connect(self.sources)
+
+    def _connect(self, sources: Sequence[Source]) -> duckdb.DuckDBPyConnection:
+        """A connection whose view ``records`` is of these sources."""
+        named = [
+            dict(zip(NAMES, self.entries[entry].key, strict=True))
+            | {"source": number, "entry": entry}
+            for number, source in enumerate(sources)
+            for entry in source.entries
+        ]
+        return self.database.connect(sources, pa.Table.from_pylist(named, NAMED))
+
+
+def _frame(records: pa.Table) -> pd.DataFrame:
+    """Texts are categories."""
+    texts = [field.name for field in records.schema if pa.types.is_string(field.type)]
+    frame: pd.DataFrame = records.to_pandas(categories=texts)
+    return frame

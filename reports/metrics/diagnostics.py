@@ -1,14 +1,13 @@
-"""Signs that an attack was weak or a number misleads, from the records of one evaluation."""
+"""Signs that an attack was weak or a number misleads, from the counts of one evaluation."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-import numpy as np
-import pandas as pd
-
 from robustbench_twicing.conditions.condition import CLEAN, Condition
 from robustbench_twicing.records.guessing import is_guessing, label_mistake
+
+from ..merging.counts import Answers, Counts
 
 LARGE_BUDGET = Fraction(64, 255)
 """In pixels; a gradient attack that leaves a model standing here has not worked."""
@@ -23,20 +22,24 @@ USED = 0.9
 """Shard of the budget that an attack's largest change is expected to reach."""
 ROUNDING_SHARE = 0.01
 """Change of accuracy by 8-bit rounding, or by a larger budget, that calls for a flag."""
-FEWEST_GUESSES = 20
-"""Images that can tell whether a network is no better than guessing."""
 EQUAL_LOSSES = 1e-12
 """Relative difference up to which two losses are equal."""
-SATURATED_LOSS = 1e-7
-"""Below it float32 takes the true class's probability for 1 and gradients vanish."""
 
 
 class Scored(NamedTuple):
-    """A condition that was scored, its rows, and whether the network was trained at all."""
+    """A condition that was scored.
+
+    Attributes:
+        condition: what was done to the images.
+        counts: of its records.
+        trained: whether the network was trained at all.
+        answers: labels and clean predictions of its images, in any order.
+    """
 
     condition: Condition
-    rows: pd.DataFrame
+    counts: Counts
     trained: bool = True
+    answers: Answers | None = None
 
     @property
     def eps(self) -> Fraction:
@@ -46,7 +49,7 @@ class Scored(NamedTuple):
     @property
     def right(self) -> int:
         """Images right under the condition."""
-        return int((self.rows["rank"] == 0).sum())
+        return self.counts.right
 
     def is_white_box(self) -> bool:
         """Whether the attack follows gradients."""
@@ -68,7 +71,7 @@ def diagnose(result: Scored, others: Sequence[Scored]) -> list[str]:
         result: an attacked condition; clean and budget 0 have nothing to diagnose.
         others: all scored conditions, ``result`` among them.
     """
-    if result.rows.empty:
+    if not result.counts.scored:
         return []
     flags = list(_guessing(result))
     if result.eps == 0:
@@ -79,48 +82,44 @@ def diagnose(result: Scored, others: Sequence[Scored]) -> list[str]:
 
 def _guessing(result: Scored) -> Iterator[str]:
     """Of the clean images, whatever the condition; of few of them nothing can be told."""
-    clean = result.rows["clean_prediction"].notna()
     told = result.trained and result.is_about_clean_images()
-    if not told or clean.sum() < FEWEST_GUESSES:
+    if not told or result.answers is None:
         return
-    target = result.rows.loc[clean, "target"].to_numpy(np.int64)
-    prediction = result.rows.loc[clean, "clean_prediction"].to_numpy(np.int64)
-    if is_guessing(target, prediction):
+    if is_guessing(*result.answers):
         yield "at-chance"
-        mistake = label_mistake(target, prediction)
+        mistake = label_mistake(*result.answers)
         if mistake:
             yield f"looks-like-{mistake}"
 
 
 def _zero_gradient(result: Scored) -> Iterator[str]:
-    gradients = result.rows["gradient"].dropna()
-    if result.is_white_box() and (gradients == 0).any():
-        yield f"zero-gradient-{_percent((gradients == 0).mean())}"
+    zero = result.counts.zero_gradients
+    if result.is_white_box() and zero:
+        yield f"zero-gradient-{_percent(zero / result.counts.gradients)}"
 
 
 def _loss_not_higher(result: Scored) -> Iterator[str]:
     """Over the images that were right before: many attacks leave the others as they are."""
-    before = result.rows[result.rows["clean_rank"] == 0]
-    if not result.is_white_box() or before.empty:
+    counts = result.counts
+    if not result.is_white_box() or not counts.before:
         return
-    change = before["loss"] - before["clean_loss"]
     # Logits of tiny scale have losses that are all equal to the last digit, and tell nothing.
-    losses = pd.concat([before["loss"], before["clean_loss"]])
-    alike = losses.max() - losses.min() <= EQUAL_LOSSES * losses.abs().max()
-    if change.sum() <= 0 and not (alike and len(before) > 1):
+    lowest, highest = counts.lowest_loss, counts.highest_loss
+    alike = highest - lowest <= EQUAL_LOSSES * max(abs(lowest), abs(highest))
+    if counts.loss_change <= 0 and not (alike and counts.before > 1):
         yield "loss-not-higher"
 
 
 def _unbroken(result: Scored) -> Iterator[str]:
     large = result.is_at_least(LARGE_BUDGET)
     share = STILL_RIGHT_OF_ONE_STEP if result.condition.about.one_step else STILL_RIGHT
-    if result.is_white_box() and large and result.right > share * len(result.rows):
+    if result.is_white_box() and large and result.right > share * result.counts.scored:
         yield "unbroken-at-large-budget"
 
 
 def _not_lower(result: Scored) -> Iterator[str]:
     """A few images may change sides by chance; none in sum is what noise does."""
-    before = int((result.rows["clean_rank"] == 0).sum())
+    before = result.counts.before
     if result.is_white_box() and result.is_at_least(NOTABLE_BUDGET) and 0 < before <= result.right:
         yield "accuracy-not-lower"
 
@@ -130,23 +129,23 @@ def _not_used(result: Scored) -> Iterator[str]:
 
     Every pixel has a side of the valid range that is 1/2 away or more.
     """
-    left = result.rows.loc[result.rows["rank"] == 0, "linf"]
+    left = result.counts.linf_right
     reach = min(float(result.eps), 0.5) if result.is_at_least(Fraction(0)) else 0.0
-    if not result.condition.about.control and 0 < left.max() < USED * reach:
-        yield f"budget-not-used-{_percent(left.max() / reach)}"
+    if not result.condition.about.control and 0 < left < USED * reach:
+        yield f"budget-not-used-{_percent(left / reach)}"
 
 
 def _rounding(result: Scored) -> Iterator[str]:
     """Over the rows that were scored both ways."""
-    both = result.rows.dropna(subset="rank_8bit")
-    change = int((both["rank_8bit"] == 0).sum() - (both["rank"] == 0).sum())
-    if abs(change) > max(1, ROUNDING_SHARE * len(both)):
-        sample = "" if len(both) == len(result.rows) else f"-of-{len(both)}"
+    both = result.counts.rounded
+    change = result.counts.rounded_right - result.counts.unrounded_right
+    if abs(change) > max(1, ROUNDING_SHARE * both):
+        sample = "" if both == result.counts.scored else f"-of-{both}"
         yield f"8bit-{change:+d}{sample}-right"
 
 
 def _saturated(result: Scored) -> Iterator[str]:
-    share = (result.rows["clean_loss"] < SATURATED_LOSS).mean()
+    share = result.counts.saturated / result.counts.scored
     if result.is_white_box() and share > ROUNDING_SHARE:
         yield f"saturated-{_percent(share)}"
 
@@ -159,7 +158,7 @@ def _not_monotone(result: Scored, others: Sequence[Scored]) -> Iterator[str]:
     ]
     if result.condition.about.control:
         return  # noise climbs nothing, and may do less by chance
-    if smaller and result.right - min(smaller) > max(1, ROUNDING_SHARE * len(result.rows)):
+    if smaller and result.right - min(smaller) > max(1, ROUNDING_SHARE * result.counts.scored):
         yield "not-monotone"
 
 
@@ -178,8 +177,8 @@ def _weaker_than_black_box(result: Scored, others: Sequence[Scored]) -> Iterator
 def _weaker_than_noise(result: Scored, others: Sequence[Scored]) -> Iterator[str]:
     """Where noise fools some images; at a budget that does nothing, equals prove nothing."""
     noise = [rival for rival in _at(result.eps, others) if rival.condition.about.control]
-    few = max(1, ROUNDING_SHARE * len(result.rows))
-    before = int((result.rows["clean_rank"] == 0).sum()) - few
+    few = max(1, ROUNDING_SHARE * result.counts.scored)
+    before = result.counts.before - few
     as_strong = any(rival.right <= min(result.right, before - 1) for rival in noise)
     if not result.condition.about.control and result.right and as_strong:
         yield "noise-as-strong"
@@ -208,7 +207,9 @@ def _at(eps: Fraction, others: Sequence[Scored]) -> list[Scored]:
 
 def _beaten(result: Scored, others: Sequence[Scored], by: Callable[[Condition], bool]) -> bool:
     rivals = [rival for rival in _at(result.eps, others) if by(rival.condition)]
-    return any(result.right - rival.right >= ROUNDING_SHARE * len(result.rows) for rival in rivals)
+    return any(
+        result.right - rival.right >= ROUNDING_SHARE * result.counts.scored for rival in rivals
+    )
 
 
 def _percent(share: float) -> str:
@@ -221,16 +222,16 @@ def copied_images(scored: Mapping[int, Scored]) -> dict[int, str]:
     Images that were corrupted on the fly are left out: flat ones may come out as they went in.
 
     Args:
-        scored: by position, all conditions of one model, data set and protocol; their rows'
-            ``pixels_sha256`` is categorical, with the same categories everywhere.
+        scored: by position, all conditions of one model, data set and protocol.
 
     Returns:
         By position: ``same-images-as-CONDITION``.
     """
-    by_content: dict[bytes, list[int]] = {}
+    by_content: dict[tuple[int | None, ...], list[int]] = {}
     for position, result in scored.items():
-        if (_is_from_files(result) or result.condition.attack == CLEAN) and len(result.rows):
-            by_content.setdefault(_content(result), []).append(position)
+        if (_is_from_files(result) or result.condition.attack == CLEAN) and result.counts.scored:
+            content = result.counts.scored, result.counts.images, result.counts.pixels
+            by_content.setdefault(content, []).append(position)
     flags = {}
     for positions in by_content.values():
         for position in positions:
@@ -242,9 +243,3 @@ def copied_images(scored: Mapping[int, Scored]) -> dict[int, str]:
 
 def _is_from_files(result: Scored) -> bool:
     return result.condition.images is not None and "files" in result.condition.images.describe()
-
-
-def _content(result: Scored) -> bytes:
-    rows = result.rows.sort_values("index")
-    images, pixels = (rows[name].cat.codes.to_numpy() for name in ("image", "pixels_sha256"))
-    return images.tobytes() + pixels.tobytes()

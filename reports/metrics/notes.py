@@ -106,9 +106,8 @@ ABSENT = ((Status.ERROR, "failed and is", 3), (Status.MISSING, "lacks images and
 
 def _not_scored(runs: Runs, table: pd.DataFrame) -> list[str]:
     """Failures, missing files and skipped images; what failed alike is said once."""
-    records = runs.records
-    if len(table) < len(runs.entries):
-        records = records[records["entry"].isin(table.index)]
+    records = runs.unscored
+    records = records[records["entry"].isin(table.index)]
     absent: dict[tuple[str, str], list[str]] = {}
     for status, what, most in ABSENT:
         rows = records[records["status"] == status]

@@ -1,17 +1,17 @@
 """results.csv: one row per label, data set, protocol and condition, from per-image records."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from robustbench_twicing.conditions.budgets import format_budget
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.records.run_folder import RunFolder
-from robustbench_twicing.records.schema import Status
 
+from ..merging.counts import Counts, clean_answers
 from ..merging.merge import merge
 from ..merging.runs import Entry, Runs
 from ..statistics.intervals import wilson
@@ -20,8 +20,6 @@ from .diagnostics import Scored, copied_images, diagnose
 from .row_flags import row_flags
 
 NAN = float("nan")
-DISTANCES = ("linf", "l2", "l0")
-"""Columns of the records that say how far an image was changed."""
 
 
 class Result(NamedTuple):
@@ -29,35 +27,32 @@ class Result(NamedTuple):
 
     Attributes:
         entry: what the row is of.
-        counts: records by what became of them: ``scored``, ``right`` (top-1), ``top5``, ``robust``
-            (right before and under the attack), ``skipped``, ``failed``, ``missing``,
-            ``inherited``, ``rows``.
-        change: the largest ``linf``, ``l2`` and ``l0`` among the scored images, as in the records;
-            NaN where there is none.
+        counts: of its records.
         status: ``ok``, ``error``, ``incomplete`` or ``survivors``.
         flags: marks, separated by ``;``.
     """
 
     entry: Entry
-    counts: Mapping[str, int]
-    change: Mapping[str, float]
+    counts: Counts
     status: str
     flags: str = ""
 
     def percent(self, name: str) -> float:
         """A count as a percentage of the scored images; NaN where there is no accuracy."""
-        return 100 * self.counts[name] / self.counts["scored"] if self.status == "ok" else NAN
+        right: int = getattr(self.counts, name)
+        return 100 * right / self.counts.scored if self.status == "ok" else NAN
 
     def largest(self, distance: str) -> float:
         """The largest change, in a unit of the records; NaN where there is no accuracy."""
-        return self.change[distance] if self.status == "ok" else NAN
+        value: float = getattr(self.counts, distance)
+        return value if self.status == "ok" else NAN
 
     @property
     def interval(self) -> tuple[float, float]:
         """95 % Wilson interval of top-1, in percent."""
         if self.status != "ok":
             return NAN, NAN
-        low, high = wilson(self.counts["right"], self.counts["scored"])
+        low, high = wilson(self.counts.right, self.counts.scored)
         return 100 * low, 100 * high
 
 
@@ -69,8 +64,8 @@ COLUMNS: dict[str, Callable[[Result], Any]] = {
     "weights": lambda row: row.entry.evaluation.record.weights,
     "dataset": lambda row: row.entry.dataset,
     "source": lambda row: _source(row.entry),
-    "n_images": lambda row: row.counts["scored"],
-    "n_skipped": lambda row: row.counts["skipped"],
+    "n_images": lambda row: row.counts.scored,
+    "n_skipped": lambda row: row.counts.skipped,
     "protocol": lambda row: row.entry.condition.protocol,
     "condition": lambda row: row.entry.condition.id,
     "attack": lambda row: row.entry.condition.attack,
@@ -94,7 +89,7 @@ COLUMNS: dict[str, Callable[[Result], Any]] = {
     "eps": lambda row: _eps(row.entry.condition),
     "l2_max": lambda row: row.largest("l2"),
     "l0_max": lambda row: _whole(row.largest("l0")),
-    "n_attacked": lambda row: row.counts["scored"] if row.entry.condition.is_attacked else None,
+    "n_attacked": lambda row: row.counts.scored if row.entry.condition.is_attacked else None,
     "goal_hit": lambda row: None,  # of targeted attacks, of which there is none yet
     "goal_hit_right": lambda row: None,
 }
@@ -116,9 +111,12 @@ def results(source: Runs | RunFolder) -> pd.DataFrame:
         UserError: as `merge`, for a run folder.
     """
     runs = source if isinstance(source, Runs) else merge([source])
-    rows = list(_counted(runs))
+    rows = [
+        Result(entry, counts, _status(entry, counts))
+        for entry, counts in zip(runs.entries, runs.counts, strict=True)
+    ]
     flags = _diagnoses(runs, [row.status for row in rows])
-    facts = [row_flags(row.entry, row.counts["missing"]) for row in rows]
+    facts = [row_flags(row.entry, row.counts.missing) for row in rows]
     marked = [
         row._replace(flags=";".join(dict.fromkeys([*about, *diagnosed])))
         for row, about, diagnosed in zip(rows, facts, flags, strict=True)
@@ -153,7 +151,7 @@ def _eps_255(condition: Condition) -> float | None:
 
 
 def _whole(value: float) -> int | None:
-    return None if np.isnan(value) else int(value)
+    return None if isnan(value) else int(value)
 
 
 def _eps(condition: Condition) -> str | None:
@@ -181,56 +179,27 @@ def _step_size_255(condition: Condition) -> float | None:
     return None if eps is None or rel_step is None else eps * rel_step
 
 
-def _counted(runs: Runs) -> Iterator[Result]:
-    """Per entry, what was counted; all entries are counted at once."""
-    records, entries = runs.records, runs.entries
-    status = records["status"].to_numpy()
-    ok, before = status == Status.OK, records["clean_rank"].to_numpy() == 0
-    rank = records["rank"].to_numpy()
-    counted = {
-        "rows": np.ones(len(records), bool),
-        "scored": ok,
-        "skipped": status == Status.SKIPPED,
-        "failed": status == Status.ERROR,
-        "missing": status == Status.MISSING,
-        "inherited": status == Status.INHERITED,
-        "right": ok & (rank == 0),
-        "top5": ok & (rank < 5),
-        "robust": ok & (rank == 0) & before,
-    }
-    codes = records["entry"].to_numpy()
-    totals = {
-        name: np.bincount(codes[mask], minlength=len(entries)) for name, mask in counted.items()
-    }
-    changes = records.loc[ok, list(DISTANCES)].groupby(codes[ok]).max()
-    changes = changes.reindex(range(len(entries)))
-    change = {name: changes[name].to_numpy(float) for name in DISTANCES}
-    for position, entry in enumerate(entries):
-        counts = {name: int(total[position]) for name, total in totals.items()}
-        largest = {name: float(values[position]) for name, values in change.items()}
-        yield Result(entry, counts, largest, _status(entry, counts))
-
-
-def _status(entry: Entry, counts: Mapping[str, int]) -> str:
-    if counts["failed"]:
+def _status(entry: Entry, counts: Counts) -> str:
+    if counts.failed:
         return "error"
-    if counts["rows"] - counts["missing"] < entry.n_expected:
+    if counts.rows - counts.missing < entry.n_expected:
         return "incomplete"
-    if counts["inherited"]:
+    if counts.inherited:
         return "survivors"
-    return "ok" if counts["scored"] else "incomplete"
+    return "ok" if counts.scored else "incomplete"
 
 
 def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:
-    """Flags of every entry, from its records and those of its fellows under other attacks."""
+    """Flags of every entry, from its counts and those of its fellows under other attacks."""
+    answers = clean_answers(runs)
     scored: dict[tuple[str, str, str], dict[int, Scored]] = {}
     for position, (entry, status) in enumerate(zip(runs.entries, statuses, strict=True)):
         if status == "ok":
-            rows = runs.of(position)
-            rows = rows[rows["status"] == Status.OK]
-            same = scored.setdefault(entry.key[:3], {})
+            counts = runs.counts[position]
             trained = "random-weights" not in entry.evaluation.record.flags
-            same[position] = Scored(entry.condition, rows, trained)
+            scored.setdefault(entry.key[:3], {})[position] = Scored(
+                entry.condition, counts, trained, answers.get(counts.answers)
+            )
     flags: list[list[str]] = [[] for _ in runs.entries]
     for group in scored.values():
         for position, result in group.items():

@@ -70,11 +70,11 @@ def match(runs: Runs, first: int, second: int, *, intersect: bool = False) -> Ma
     if not intersect:
         _check_data(first_entry, second_entry)
     matched = Matched(*(_scored(runs.of(entry)) for entry in (first, second)))
-    first_codes, second_codes = (rows["image"].cat.codes.to_numpy() for rows in matched)
-    if not np.array_equal(first_codes, second_codes):
+    first_images, second_images = (rows["image"].to_numpy(object) for rows in matched)
+    if not np.array_equal(first_images, second_images):
         if not intersect:
             raise Unlike("they were scored on other images, since some could not be read")
-        _, *positions = np.intersect1d(first_codes, second_codes, return_indices=True)
+        _, *positions = np.intersect1d(first_images, second_images, return_indices=True)
         order = np.argsort(positions[0])  # as in the data set, not as the ids were read
         matched = Matched(
             *(rows.iloc[at[order]] for rows, at in zip(matched, positions, strict=True))

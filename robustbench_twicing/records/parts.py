@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -60,8 +60,12 @@ class Records(NamedTuple):
     flags: tuple[str, ...]
 
 
-def read_part(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+def read_part(path: Path, coded: Sequence[str] = ()) -> tuple[pa.Table, dict[str, Any]]:
     """One part and what stands beside it.
+
+    Args:
+        path: of the file.
+        coded: columns of texts that come as dictionaries, in half the time where texts are few.
 
     Raises:
         DamagedPartError: it is not what was written.
@@ -70,7 +74,9 @@ def read_part(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     check_regular(path)
     try:
         # Half the time of pq.read_table, which matters with thousands of parts.
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with pq.ParquetFile(
+            path, page_checksum_verification=True, read_dictionary=list(coded)
+        ) as file:
             _check_size(path, file.metadata)
             table = file.read(use_threads=False)
             stored = file.schema_arrow.metadata or {}
@@ -79,9 +85,9 @@ def read_part(path: Path) -> tuple[pa.Table, dict[str, Any]]:
             raise UserError(f"{path} cannot be read: {os.strerror(error.errno)}") from error
         raise _damaged(path, str(error)) from error
     meta = _meta(path, stored)
-    if meta["schema"] == FIRST_VERSION and table.schema.equals(FIRST_SCHEMA):
+    if meta["schema"] == FIRST_VERSION and table.schema.equals(_with_coded(FIRST_SCHEMA, coded)):
         table = _with_new_columns(table)
-    if not table.schema.equals(RECORD_SCHEMA):
+    if not table.schema.equals(_with_coded(RECORD_SCHEMA, coded)):
         raise _damaged(path, "its columns are not those of a record")
     empty = [name for name in NEVER_EMPTY if table[name].null_count]
     if empty:
@@ -97,6 +103,13 @@ def _with_new_columns(table: pa.Table) -> pa.Table:
     for field in new:
         table = table.append_column(field, pa.nulls(table.num_rows, field.type))
     return table
+
+
+def _with_coded(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    for name in names:
+        field = pa.field(name, pa.dictionary(pa.int32(), pa.string()))
+        schema = schema.set(schema.get_field_index(name), field)
+    return schema
 
 
 def _check_size(path: Path, about: pq.FileMetaData) -> None:

@@ -1,6 +1,7 @@
 """A run folder: run.json, one environment file per session, and Parquet parts."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from secrets import token_hex
@@ -174,7 +175,7 @@ class RunFolder:
         Raises:
             UserError: a damaged part.
         """
-        frame: pd.DataFrame = self._read(evaluation, part)[0].to_pandas()
+        frame: pd.DataFrame = self.read(evaluation, part)[0].to_pandas()
         return frame
 
     def check_part(self, evaluation: Evaluation, part: int) -> None:
@@ -184,11 +185,19 @@ class RunFolder:
             DamagedPartError: it is not what was written there.
             UserError: the system cannot read it.
         """
-        self._read(evaluation, part)
+        self.read(evaluation, part)
 
-    def _read(self, evaluation: Evaluation, part: int) -> tuple[pa.Table, dict[str, Any]]:
+    def read(
+        self, evaluation: Evaluation, part: int, coded: Sequence[str] = ()
+    ) -> tuple[pa.Table, dict[str, Any]]:
+        """One part that is there, and what stands beside it, as `read_part` gives them.
+
+        Raises:
+            DamagedPartError: it is not what was written there.
+            UserError: the system cannot read it, or it is of another schema.
+        """
         path = self.part_path(evaluation, part)
-        table, meta = read_part(path)
+        table, meta = read_part(path, coded)
         if meta.get("belongs_to") != self._belongs_to(evaluation, part):
             raise DamagedPartError(
                 f"{path} belongs to another run, model, data set or range of images; {REPAIR}"
@@ -204,7 +213,7 @@ class RunFolder:
         tables, costs, flags = [RECORD_SCHEMA.empty_table()], dict[str, Cost](), dict[str, None]()
         for part in range(self.part_count(evaluation)):
             if self.is_there(evaluation, part):
-                table, meta = self._read(evaluation, part)
+                table, meta = self.read(evaluation, part)
                 tables.append(table)
                 flags.update(dict.fromkeys(meta["flags"]))
                 for name, cost in meta["costs"].items():

@@ -7,9 +7,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from attacks import find_attack
+from reports.merging.counts import Answers, Counts, clean_answers
+from reports.merging.runs import Entry, Runs
 from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.conditions.budgets import parse_budget
 from robustbench_twicing.conditions.condition import CLEAN, Condition, clean
@@ -118,6 +122,32 @@ def write_run(
                 content = PartRecords(pa.table(columns, schema=RECORD_SCHEMA), costs)
                 folder.write_part(evaluation, part, content)
     return folder
+
+
+def entry(about: Condition, n_images: int = 1, label: str = "m") -> Entry:
+    """An entry of no run, whose records a test makes by hand."""
+    preprocessing = Preprocessing(224, 256, mean=(0.5,) * 3, std=STD)
+    counts = {about.key: n_images}
+    evaluation = Evaluation(label, model(label), preprocessing, dataset(n_images), counts)
+    manifest = Manifest((evaluation,), (about,), 0, n_images)
+    return Entry(evaluation, evaluation.dataset.name, about, manifest, Cost(), (), ())
+
+
+def runs_of(entries: Sequence[Entry], records: pd.DataFrame) -> Runs:
+    """Runs of these records alone: columns of `RECORD_SCHEMA`, and ``entry``."""
+    return _NO_RUNS.with_entries(entries, pa.Table.from_pandas(records, preserve_index=False))
+
+
+def counted(rows: pd.DataFrame) -> tuple[Counts, Answers | None]:
+    """What is counted of scored images, and their answers."""
+    whole = rows.assign(entry=0, status="ok")
+    if "index" not in whole:
+        whole["index"] = np.arange(len(whole))
+    runs = runs_of([entry(clean())], whole)
+    return runs.counts[0], clean_answers(runs).get(runs.counts[0].answers)
+
+
+_NO_RUNS = Runs()
 
 
 def _row(

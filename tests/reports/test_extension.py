@@ -30,7 +30,7 @@ def made_up() -> Iterator[None]:
         specs = [CellSpec(robust, "fgsm@4/255")]
         yield fill("made_up_losses", "What is left, percent", runs, rows, specs)
 
-    COLUMNS["made_up_wrong"] = lambda row: row.counts["scored"] - row.counts["right"]
+    COLUMNS["made_up_wrong"] = lambda row: row.counts.scored - row.counts.right
     yield
     del PRESETS["made_up_losses"], COLUMNS["made_up_wrong"]
 

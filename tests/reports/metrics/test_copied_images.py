@@ -8,9 +8,7 @@ import pytest
 from reports.metrics.diagnostics import Scored, copied_images
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.data.image_maker import RecordedImages
-
-NAMES, PIXELS = ["0.png", "1.png", "2.png"], list("pqrst")
-
+from tests.reports.made import counted
 
 FILES = {"source": "official", "files": 3}
 
@@ -21,12 +19,14 @@ def shown(
     rows = pd.DataFrame(
         {
             "index": [int(letter) for letter in order],
-            "image": pd.Categorical([f"{letter}.png" for letter in order], NAMES),
-            "pixels_sha256": pd.Categorical([pixels[int(letter)] for letter in order], PIXELS),
+            "image": [f"{letter}.png" for letter in order],
+            "pixels_sha256": [pixels[int(letter)] for letter in order],
         }
     )
     source = None if images is None else RecordedImages(images)
-    return Scored(Condition(condition, condition.partition("/")[0], images=source), rows)
+    return Scored(
+        Condition(condition, condition.partition("/")[0], images=source), counted(rows)[0]
+    )
 
 
 CLEAN = shown("clean", "ppp", images=None)

@@ -1,6 +1,6 @@
 """Flags where an attack was weak or a number misleads, and none where all is well."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import ThreatModel
 from robustbench_twicing.records.first_version import about_of
+from tests.reports.made import counted
 
 
 def scored(
@@ -29,6 +30,7 @@ def scored(
     before: int | None = None,
     space: Literal["pixel", "normalized"] = "pixel",
     linf: float | None = None,
+    columns: Mapping[str, Any] | None = None,
 ) -> Scored:
     rank = [0] * right + [1] * (of - right)
     rows: dict[str, Any] = {
@@ -52,7 +54,7 @@ def scored(
         white_box=white,
         about=About(**about_of(attack, "")),
     )
-    return Scored(condition, pd.DataFrame(rows))
+    return Scored(condition, counted(pd.DataFrame(rows | dict(columns or {})))[0])
 
 
 def flags(one: Scored, *others: Scored) -> list[str]:
@@ -61,10 +63,9 @@ def flags(one: Scored, *others: Scored) -> list[str]:
 
 def test_rounding_is_judged_by_the_rows_that_were_scored_both_ways() -> None:
     """Of 20 right images 5 are in the sample, of which 3 are right in 8 bits."""
-    one = scored(right=20)
     sample = [0] * 3 + [1] * 2 + [None] * 15 + [1] * 10 + [None] * 70
-    rows = one.rows.assign(rank_8bit=pd.array(sample, "Int32"))
-    assert flags(one._replace(rows=rows)) == ["8bit--2-of-15-right"]
+    one = scored(right=20, columns={"rank_8bit": pd.array(sample, "Int32")})
+    assert flags(one) == ["8bit--2-of-15-right"]
     assert "of a sample of 15 are right by -2" in explain_flag("8bit--2-of-15-right")
 
 
@@ -131,7 +132,8 @@ def test_what_is_below_the_line_is_not(one: Scored) -> None:
 def answered(predictions: Sequence[int], targets: Sequence[int]) -> Scored:
     """Clean images with these answers and labels."""
     rows = pd.DataFrame({"clean_prediction": predictions, "target": targets})
-    return Scored(Condition("clean"), rows.assign(rank=0, clean_rank=0))
+    counts, answers = counted(rows.assign(rank=0, clean_rank=0))
+    return Scored(Condition("clean"), counts, answers=answers)
 
 
 LABELS = [number % 10 for number in range(100)]
@@ -163,9 +165,8 @@ def test_answers_that_are_guesses_are_flagged_with_what_they_look_like(
 
 
 def test_losses_of_tiny_logits_are_equal_and_prove_nothing() -> None:
-    one = scored(right=20)
-    one.rows["loss"] = one.rows["clean_loss"] = 2.302585092994046
-    assert flags(one) == []
+    alike = [2.302585092994046] * 100
+    assert flags(scored(right=20, columns={"loss": alike, "clean_loss": alike})) == []
     assert flags(scored("noise", right=30), scored("noise", levels=1, right=20)) == []
 
 
@@ -174,10 +175,8 @@ def test_one_image_of_few_may_change_by_rounding() -> None:
 
 
 def test_only_images_that_were_right_before_say_whether_the_loss_rose() -> None:
-    one = scored()
-    one.rows.loc[:9, "clean_rank"] = 3
-    one.rows.loc[:9, "loss"] = -1e6
-    assert flags(one) == []
+    changed = {"clean_rank": [3] * 10 + [0] * 90, "loss": [-1e6] * 10 + [3.0] * 90}
+    assert flags(scored(columns=changed)) == []
 
 
 @pytest.mark.parametrize(

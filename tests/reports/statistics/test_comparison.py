@@ -14,7 +14,7 @@ from reports.statistics.paired import Pair, difference_interval, holm, mcnemar
 from reports.tables.comparing import comparison_notes, comparison_tables, tables_by_model
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.run_folder import RunFolder
-from tests.reports.made import Outcomes, write_run
+from tests.reports.made import Outcomes, runs_of, write_run
 
 BASE: Outcomes = {"clean": [0, 0, 0, 1, 1, 0, 2, 0], "pgd@1/255": [0, 0, 1, 1, 1, 0, 2, 1]}
 OTHER: Outcomes = {"clean": [0, 3, 0, 0, 1, 0, 0, 0], "pgd@1/255": [0, 0, 0, 0, 0, 0, 0, 1]}
@@ -230,13 +230,14 @@ def test_other_pixels_under_one_name_are_refused_unless_the_crop_differs(tmp_pat
     hashes = records["pixels_sha256"].cat.rename_categories(lambda digest: digest[::-1])
     of_b = records["label"] == "b"
     mixed = records["pixels_sha256"].astype(object).where(~of_b, hashes.astype(object))
-    changed = type(runs)(runs.entries, records.assign(pixels_sha256=mixed.astype("category")))
+    records = records.assign(pixels_sha256=mixed)
+    changed = runs_of(runs.entries, records)
     with pytest.raises(UserError, match=r"image 0\.png has other pixels there \(8 such images\)"):
         compare(changed, results(changed))
     entries = tuple(
         entry if entry.evaluation.label == "a" else _with_crop(entry) for entry in runs.entries
     )
-    other_crop = type(runs)(entries, changed.records)
+    other_crop = runs_of(entries, records)
     assert len(compare(other_crop, results(other_crop)).rows) == 2
 
 
