@@ -1,20 +1,21 @@
 """What is counted of the records of every entry, in one pass over all of them."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from robustbench_twicing.records.schema import Status
-
-if TYPE_CHECKING:
-    from .runs import Runs
 
 SATURATED_LOSS = 1e-7
 """Below it float32 takes the true class's probability for 1 and gradients vanish."""
 FEWEST_ANSWERS = 20
 """Images that can tell whether a network is no better than guessing."""
 NAN = float("nan")
+Query = Callable[[str], pa.Table]
 Answers = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Labels (N,) and predictions (N,)."""
 
@@ -117,10 +118,15 @@ FROM (
 _ABSENT = {Status.SKIPPED: "skipped", Status.ERROR: "failed", Status.MISSING: "missing"}
 
 
-def count_records(runs: "Runs") -> tuple[Counts, ...]:
-    """Counts of every entry, in order."""
-    counts: list[dict[str, Any]] = [{} for _ in runs.entries]
-    for row in runs.arrow(_SQL).to_pylist():
+def count_records(query: Query, entries: int) -> tuple[Counts, ...]:
+    """Counts of every entry, in order.
+
+    Args:
+        query: `Runs.arrow`.
+        entries: how many there are.
+    """
+    counts: list[dict[str, Any]] = [{} for _ in range(entries)]
+    for row in query(_SQL).to_pylist():
         of_entry, status = counts[row.pop("entry")], row.pop("status")
         if status in _ABSENT:
             of_entry[_ABSENT[status]] = row["scored"]
@@ -133,19 +139,24 @@ def count_records(runs: "Runs") -> tuple[Counts, ...]:
 _MAY_LACK = ("linf", "linf_right", "lowest_loss", "highest_loss")
 
 
-def clean_answers(runs: "Runs") -> dict[int, Answers]:
-    """Labels and clean predictions by `Counts.answers`; most conditions of a model share them."""
+def clean_answers(query: Query, entries: Sequence[Counts]) -> dict[int, Answers]:
+    """Labels and clean predictions by `Counts.answers`; most conditions of a model share them.
+
+    Args:
+        query: `Runs.arrow`.
+        entries: counts of all entries; few answers are left out.
+    """
     first: dict[int, int] = {}
-    for position, counts in enumerate(runs.counts):
+    for position, counts in enumerate(entries):
         if counts.answered >= FEWEST_ANSWERS:
             first.setdefault(counts.answers, position)
     if not first:
         return {}
-    pairs = runs.query(
+    pairs: pd.DataFrame = query(
         f"""SELECT entry, target, clean_prediction, count(*) AS images FROM records
         WHERE status = '{Status.OK}' AND clean_prediction IS NOT NULL
         AND entry IN ({", ".join(map(str, first.values()))}) GROUP BY ALL"""
-    )
+    ).to_pandas()
     repeated = pairs.loc[pairs.index.repeat(pairs["images"])].groupby("entry")
     answers = {
         entry: (rows["target"].to_numpy(np.int64), rows["clean_prediction"].to_numpy(np.int64))

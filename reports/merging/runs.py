@@ -110,7 +110,7 @@ class Runs:
     @cached_property
     def counts(self) -> tuple[Counts, ...]:
         """What is counted of the records of every entry."""
-        return count_records(self)
+        return count_records(self.arrow, len(self.entries))
 
     @cached_property
     def unscored(self) -> pd.DataFrame:
