@@ -21,18 +21,21 @@ Answers = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class Counts(NamedTuple):
-    """Of one entry. All but the first four are of the scored images alone.
+    """Of one entry. All but the first five are of the scored images alone.
 
     Attributes:
         skipped: images that could not be read.
         failed: images on which the attack failed.
         missing: images that are not there.
+        inherited: images that were not attacked, since another attack has fooled them.
         scored: images that have a rank.
         right: top-1.
         top5: top-5.
         before: right before the attack.
         robust: right before and under the attack.
         linf: largest pixel change in [0, 1]; NaN where there is none.
+        l2: likewise, largest Euclidean length of a change.
+        l0: likewise, most pixel positions that were changed.
         linf_right: likewise of the images that stayed right.
         gradients: images whose gradient was computed.
         zero_gradients: those among them where it is 0 everywhere.
@@ -55,12 +58,15 @@ class Counts(NamedTuple):
     skipped: int = 0
     failed: int = 0
     missing: int = 0
+    inherited: int = 0
     scored: int = 0
     right: int = 0
     top5: int = 0
     before: int = 0
     robust: int = 0
     linf: float = NAN
+    l2: float = NAN
+    l0: float = NAN
     linf_right: float = NAN
     gradients: int = 0
     zero_gradients: int = 0
@@ -82,7 +88,7 @@ class Counts(NamedTuple):
     @property
     def rows(self) -> int:
         """All records."""
-        return self.scored + self.skipped + self.failed + self.missing
+        return self.scored + self.skipped + self.failed + self.missing + self.inherited
 
 
 # The sum of finite losses is Kahan's, which hardly depends on the order in which threads add.
@@ -92,7 +98,7 @@ SELECT entry, status, count(*) AS scored,
     count(*) FILTER (rank < 5) AS top5,
     count(*) FILTER (clean_rank = 0) AS "before",
     count(*) FILTER (rank = 0 AND clean_rank = 0) AS robust,
-    max(linf) AS linf,
+    max(linf) AS linf, max(l2) AS l2, max(l0) AS l0,
     max(linf) FILTER (rank = 0) AS linf_right,
     count(gradient) AS gradients,
     count(*) FILTER (gradient = 0) AS zero_gradients,
@@ -115,7 +121,12 @@ FROM (
     FROM records
 ) GROUP BY entry, status
 """
-_ABSENT = {Status.SKIPPED: "skipped", Status.ERROR: "failed", Status.MISSING: "missing"}
+_ABSENT = {
+    Status.SKIPPED: "skipped",
+    Status.ERROR: "failed",
+    Status.MISSING: "missing",
+    Status.INHERITED: "inherited",
+}
 
 
 def count_records(query: Query, entries: int) -> tuple[Counts, ...]:
@@ -136,7 +147,7 @@ def count_records(query: Query, entries: int) -> tuple[Counts, ...]:
     return tuple(Counts(**of_entry) for of_entry in counts)
 
 
-_MAY_LACK = ("linf", "linf_right", "lowest_loss", "highest_loss")
+_MAY_LACK = ("linf", "l2", "l0", "linf_right", "lowest_loss", "highest_loss")
 
 
 def clean_answers(query: Query, entries: Sequence[Counts]) -> dict[int, Answers]:

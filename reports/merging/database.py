@@ -31,13 +31,13 @@ class Source(NamedTuple):
 
     Attributes:
         entries: their positions; records of other entries are not counted.
-        files: Parquet parts, all with the same columns; or none, and
+        files: Parquet parts, those with the same columns together; or none, and
         table: the name of a table in the database, with the columns of `RECORD_SCHEMA` and
             ``entry``.
     """
 
     entries: Sequence[int]
-    files: Sequence[Path] = ()
+    files: Sequence[Sequence[Path]] = ()
     table: str = ""
 
 
@@ -114,19 +114,23 @@ class Database:
         return " UNION ALL ".join(branches) or f"SELECT {empty}, 0 AS entry WHERE false"
 
     def _part(self, source: Source) -> str:
-        """Records of one source, with NULL in columns that its files do not have yet."""
+        """Records of one source."""
         if source.table:
             return f"main.{source.table}"
-        present = pq.read_schema(source.files[0]).names
+        return f"({' UNION ALL '.join(map(self._parts, source.files))})"
+
+    def _parts(self, paths: Sequence[Path]) -> str:
+        """Records of parts, with NULL in columns that their version of the schema does not have."""
+        present = pq.read_schema(paths[0]).names
         columns = [
             _value(field)
             if field.name in present
             else f'NULL::{_sql_type(field.type)} AS "{field.name}"'
             for field in RECORD_SCHEMA
         ]
-        files = ", ".join(_quoted(str(self._plain(path))) for path in source.files)
+        files = ", ".join(_quoted(str(self._plain(path))) for path in paths)
         return (
-            f"(SELECT {', '.join(columns)} FROM read_parquet([{files}], hive_partitioning = false))"
+            f"SELECT {', '.join(columns)} FROM read_parquet([{files}], hive_partitioning = false)"
         )
 
     def _plain(self, path: Path) -> Path:

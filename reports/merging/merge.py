@@ -54,7 +54,7 @@ class _Merging:
 
     def __init__(self) -> None:
         self.entries: dict[Key, Entry] = {}
-        self.files: list[Sequence[Path]] = []
+        self.files: list[Sequence[Sequence[Path]]] = []
         self.holds: dict[Key, int] = {}  # of each entry, which of these files are its records
         self.suspects: dict[Key, None] = {}
         self.database = Database()

@@ -26,13 +26,13 @@ class Checked(NamedTuple):
     """What the parts of one evaluation hold beside their records.
 
     Attributes:
-        files: the parts, in order of shard and image.
+        files: the parts, those with the same columns together.
         costs: condition key to cost, summed over parts.
         flags: what happened on the way.
         suspect: whether an image may be counted twice.
     """
 
-    files: tuple[Path, ...]
+    files: tuple[tuple[Path, ...], ...]
     costs: dict[str, Cost]
     flags: tuple[str, ...]
     suspect: bool
@@ -76,8 +76,10 @@ def check_parts(
             costs.setdefault(name, Cost()).add(Cost(**cost))
     images = [image for part in parts for image in part.images]
     suspect = len(set(images)) < len(images) or any(part.twice for part in parts)
-    files = tuple(folder.part_path(evaluation, part) for folder, evaluation, part in work)
-    return Checked(files, costs, tuple(flags), suspect)
+    files: dict[int, list[Path]] = {}
+    for (folder, evaluation, number), part in zip(work, parts, strict=True):
+        files.setdefault(part.meta["schema"], []).append(folder.part_path(evaluation, number))
+    return Checked(tuple(map(tuple, files.values())), costs, tuple(flags), suspect)
 
 
 def _check_part(task: tuple[RunFolder, Evaluation, int], positions: dict[str, int]) -> _Part:

@@ -1,6 +1,6 @@
 """results.csv: one row per label, data set, protocol and condition, from per-image records."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
