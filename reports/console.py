@@ -19,6 +19,7 @@ from .imagenet_c.corruption_scores import (
     shortened,
 )
 from .merging.runs import Runs
+from .metrics.flags import explain_flag
 from .metrics.notes import common_flags, flags_of, notes
 from .tables.formats.as_console import print_columns, print_notes, print_title
 from .tables.formats.layout import TextColumn
@@ -172,6 +173,8 @@ def _lines(scores: pd.DataFrame, source: str) -> Iterator[str]:
         images = f" on {row['normaliser_images']}" if row["normaliser_images"] else ""
         unit = f"unit {row['normaliser']}{images}" if row["normaliser"] else "a plain mean, not mCE"
         yield f"{row['number']}: {row['percent']:.2f} % ({source}, {unit})"
+    for flag in filter(None, overall["flags"].unique()):
+        yield f"{flag}: {explain_flag(flag)}"
     for (status, missing), rows in overall.groupby(["status", "missing"], sort=False):
         if status != "ok":
             why = "missing: " if status == INCOMPLETE else ""

@@ -33,8 +33,10 @@ GROUP = ["label", "dataset", "protocol", "source"]
 COLUMNS = (
     *GROUP,
     *("number", "corruption", "percent", "n_images", "status", "missing"),
-    *("normaliser", "normaliser_images"),
+    *("normaliser", "normaliser_images", "flags"),
 )
+FEW_IMAGES = 1000
+"""With fewer, the error under one corruption is uncertain by more than 3 points (95 %)."""
 MOST_MISSING = 4
 """Corruptions that one line names."""
 INCOMPLETE, NOT_COMPARABLE = "incomplete", "not-comparable"
@@ -58,6 +60,7 @@ def corruption_scores(
         ``mean corruption error`` or ``mean corruption accuracy``. ``percent`` is NaN unless
         ``status`` is ``ok``; ``incomplete`` numbers say what is ``missing``. ``normaliser`` names
         the model whose errors are the unit, ``normaliser_images`` what it was measured on.
+        ``flags`` is ``few-images-N`` for a number of fewer than `FEW_IMAGES` images.
 
     Raises:
         UserError: two rows of one cell.
@@ -139,7 +142,9 @@ def _of_group(
     for number in _numbers(list(group["corruption"].unique()), errors, clean_error, reference):
         n_images = int(group.loc[group["corruption"].isin(number.of), "n_images"].min())
         about = {"number": number.name, "corruption": number.corruption, "n_images": n_images}
-        yield {**key, **about, **_value(number, errors, reference, kind)}
+        value = _value(number, errors, reference, kind)
+        few = value["status"] == "ok" and n_images < FEW_IMAGES
+        yield {**key, **about, **value, "flags": f"few-images-{n_images}" if few else ""}
 
 
 def _numbers(

@@ -10,6 +10,7 @@ from robustbench_twicing.errors import UserError
 from ...imagenet_c.corruption_rows import ATTACK
 from ...imagenet_c.corruption_scores import scores_of, shortened
 from ...merging.runs import Runs
+from ...metrics.flags import explain_flag
 from ...metrics.notes import notes, some
 from ...text.file_names import file_name
 from ..cells import CellSpec, about, fill, rows_of
@@ -67,13 +68,15 @@ def _check_one_source(corrupted: pd.DataFrame) -> None:
 
 
 def _about_scores(scores: pd.DataFrame) -> Iterator[str]:
-    """The unit and the source of the errors, and why some are not there."""
+    """The unit and the source of the errors, their flags, and why some are not there."""
     made = scores[scores["status"] == "ok"]
     for source, normaliser in made[["source", "normaliser"]].drop_duplicates().to_numpy():
         yield (
             f"Corruption errors are in percent of those of {normaliser}; the corrupted images are "
             f"{source}."
         )
+    for flag in filter(None, made["flags"].unique()):
+        yield f"{flag}: {explain_flag(flag)}"
     lacking = scores[scores["status"] != "ok"]
     for (number, status, missing), rows in lacking.groupby(
         ["number", "status", "missing"], sort=False

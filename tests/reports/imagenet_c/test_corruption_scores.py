@@ -96,6 +96,25 @@ def test_every_number_has_its_own_name_and_value() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("n_images", "flag"), [(20, "few-images-20"), (999, "few-images-999"), (1000, "")]
+)
+def test_numbers_of_few_images_are_flagged_and_say_so(n_images: int, flag: str) -> None:
+    rows = table(flat(0.5), n_images=n_images)
+    scores = corruption_scores(rows)
+    assert set(scores["flags"]) == {flag}
+    console = Console(file=io.StringIO(), width=200)
+    print_corruptions(rows, scores, console)
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    assert printed.count(f"few-images-{n_images}: corruption errors, mCE and") == bool(flag)
+
+
+def test_numbers_that_are_not_there_are_not_flagged() -> None:
+    scores = numbers(corruption_scores(table(flat(0.5), status={("frost", 3): "error"})))
+    assert scores["mCE"]["flags"] == ""
+    assert scores["CE fog"]["flags"] == "few-images-50"
+
+
 @pytest.mark.parametrize("status", ["error", "incomplete"])
 def test_one_cell_that_is_not_scored_leaves_no_mean(status: str) -> None:
     scores = numbers(corruption_scores(table(flat(0.5), status={("frost", 3): status})))
