@@ -1,6 +1,6 @@
 """Public bug reports about running and reporting: right through the command line.
 
-The number in a test's name is that of the case in shared/cases/README2.md; the inputs are made here.
+The number in a test name is the case's in shared/cases/README2.md; the inputs are made here.
 """
 
 import csv
