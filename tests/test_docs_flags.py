@@ -52,15 +52,15 @@ def names_in(path: Path) -> set[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     joined = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
     inside = {id(part) for node in joined for part in node.values}
-    texts = [
+    texts: list[str] = [
         node.value
         for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and id(node) not in inside and type(node.value) is str
+        if isinstance(node, ast.Constant) and id(node) not in inside and isinstance(node.value, str)
     ]
     for node in joined:
         parts = [part.value if isinstance(part, ast.Constant) else "3" for part in node.values]
         texts.append("".join(map(str, parts)))
-    return {text for text in texts if isinstance(text, str) and NAME.fullmatch(text)}
+    return {text for text in texts if NAME.fullmatch(text)}
 
 
 def raised() -> dict[str, set[str]]:

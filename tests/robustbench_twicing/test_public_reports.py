@@ -133,11 +133,12 @@ def test_b51_budget_0_is_in_the_picture_although_its_axis_is_logarithmic(labelle
     ax = Figure().subplots()
     budget_curve(ax, results(merged(labelled)), attack="fgsm")
     assert "log" in ax.get_xscale()
-    curves = [line for line in ax.get_lines() if len(line.get_xdata()) > 1]
+    points = [np.asarray(line.get_xydata()) for line in ax.get_lines()]
+    curves = [curve for curve in points if len(curve) > 1]
     assert len(curves) == len(LABELS)
     for curve in curves:
-        assert list(curve.get_xdata()) == BUDGETS
-        assert np.isfinite(curve.get_ydata()).all()
+        assert curve[:, 0].tolist() == BUDGETS
+        assert np.isfinite(curve[:, 1]).all()
     low, _ = ax.get_xlim()
     assert low <= 0
 
