@@ -8,7 +8,7 @@ INSTALLED := PYTHONPATH=$(COPY) $(CURDIR)/$(BIN)/python -P $(COPY)/bin/robustben
 
 FASHION_MNIST ?= /usr/share/datasets/fashion-mnist
 
-.PHONY: demo test quick quick-tests types fuzz fault autoattack check fix bench same wheel zoo zoo-seeds cut
+.PHONY: demo test quick quick-tests types fuzz fault golden autoattack check fix bench same wheel zoo zoo-seeds cut
 
 demo: $(STAMP)  ## the main job on the bundled images
 	$(BIN)/python run_eval.py demo
@@ -55,6 +55,9 @@ same: $(STAMP)  ## the same numbers as an earlier commit, bit for bit; DEIT=FILE
 
 autoattack: $(STAMP)  ## a bundled model under AutoAttack, and its authors' code called directly
 	AUTOATTACK=100 $(BIN)/python -m pytest -q tests/attacks/libraries/test_from_pyautoattack.py -k bundled
+
+golden: $(STAMP)  ## what others worked out on real photographs: all of it, where the tests take a few
+	GOLDEN=20 $(BIN)/python -m pytest -q -m golden
 
 fault: $(STAMP)  ## kill an evaluation 40 times, a worker of torchrun, fill a disk, damage parts
 	FAULT_KILLS=40 $(BIN)/python -m pytest -q tests/faults

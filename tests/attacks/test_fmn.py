@@ -2,7 +2,6 @@
 
 import json
 import os
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +71,7 @@ def test_on_a_linear_network_it_finds_the_nearest_boundary(norm: Norm, seed: int
     wanted = [
         exact(model.weight, row, int(label), norm) for row, label in zip(logits, y, strict=True)
     ]
-    assert distances(x, x_adv, norm) == pytest.approx(wanted, rel=5e-3)
+    assert distances(x, x_adv, norm) == pytest.approx(wanted, rel=1e-3)
 
 
 @pytest.mark.parametrize("norm", NORMS)
@@ -105,25 +104,25 @@ def test_an_image_that_is_wrong_already_is_left_as_it_is(norm: Norm) -> None:
 
 
 @pytest.mark.parametrize("norm", NORMS)
-def test_examples_are_wrong_valid_and_nearer_with_every_stage(norm: Norm) -> None:
+def test_examples_are_wrong_valid_and_nearer_after_more_steps(norm: Norm) -> None:
     model, x = convnet(), images()
     y = model(x).argmax(1)
     reached = []
-    for steps in (10, 30, STEPS):
+    for steps in (10, 30):
         x_adv = fmn(model, x, y, norm=norm, steps=steps)
         assert (model(x_adv).argmax(1) != y).all()
         assert x_adv.min() >= 0
         assert x_adv.max() <= 1
         reached.append(sum(distances(x, x_adv, norm)))
-    assert all(later < 1.02 * earlier for earlier, later in pairwise(reached))
+    assert reached[1] < reached[0]
 
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_neither_batches_nor_their_order_matter(norm: Norm) -> None:
     model, x = convnet().double(), images().double()
     y = model(x).argmax(1)
-    together = fmn(model, x, y, norm=norm)
-    alone = [fmn(model, x[[row]], y[[row]], norm=norm) for row in reversed(range(7))]
+    together = fmn(model, x, y, norm=norm, steps=20)
+    alone = [fmn(model, x[[row]], y[[row]], norm=norm, steps=20) for row in reversed(range(7))]
     torch.testing.assert_close(torch.cat(alone[::-1]), together, atol=1e-9, rtol=0)
 
 
@@ -157,11 +156,12 @@ def photographs(shared: Path) -> tuple[Classifier, Tensor, Tensor]:
 
 
 @pytest.mark.slow
+@pytest.mark.golden
 @pytest.mark.parametrize("norm", NORMS if PHOTOGRAPHS > 4 else NORMS[:1])
 def test_photographs_are_fooled_as_near_as_another_implementation_found(
     norm: Norm, shared: Path, photographs: tuple[Classifier, Tensor, Tensor]
 ) -> None:
-    """All of them, and both norms, in `make golden`."""
+    """Four in L-infinity; all of them, and L2, in `make golden`."""
     model, x, y = photographs
     x_adv = fmn(model, x, y, norm=norm)
     assert (model(x_adv).argmax(1) != y).all()
