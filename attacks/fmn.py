@@ -169,7 +169,8 @@ def length(change: Tensor, norm: Norm) -> Tensor:
         norm: ``linf`` or ``l2``.
     """
     order = math.inf if norm == "linf" else 2
-    return torch.linalg.vector_norm(change.flatten(1), order, 1, dtype=torch.float64)
+    norms: Tensor = torch.linalg.vector_norm(change.flatten(1), order, 1, dtype=torch.float64)
+    return norms
 
 
 def _column(values: Tensor) -> Tensor:
