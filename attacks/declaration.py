@@ -22,6 +22,8 @@ from .spec import AttackSpec, Settings
 AttackFunction = TypeVar("AttackFunction", bound=Callable[..., Tensor])
 ATTACKS: Registry[AttackSpec] = Registry("attack")
 """Every declared attack by its name."""
+ALL_PROTOCOLS = ("pixel", "paper", "l2")
+"""Of attacks that know both norms and both spaces."""
 PASSED = frozenset({"eps", "threat", "generator", "target"})
 """Arguments that the suite passes itself."""
 

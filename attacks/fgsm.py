@@ -14,16 +14,19 @@ from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel, ball
 from robustbench_twicing.seeds import Generators
 
 from .attacked_label import attacked_label
-from .declaration import attack
+from .declaration import ALL_PROTOCOLS, attack
+from .l2 import projected, unit_direction
 
 
 def step(
     x: Tensor, gradient: Tensor, eps: float, threat: ThreatModel, std: Tensor | None
 ) -> Tensor:
-    """Move x by eps along the gradient's sign, inside the ball.
+    """Move x by eps along the gradient's sign, or in L2 along the gradient, inside the ball.
 
     The sign is the same in pixels and in normalised units; only the length of the step differs.
     """
+    if threat.norm == "l2":
+        return projected(x, x + eps * unit_direction(gradient), eps)
     low, high = ball(x, eps, threat, std)
     return (x + eps * unit(x, threat, std) * gradient.sign()).clamp(low, high)
 
@@ -48,6 +51,7 @@ def fgsm_sweep(
     passes=lambda settings: (0, 1),
     white_box=True,
     draws=False,
+    protocols=ALL_PROTOCOLS,
     about=About("FGSM", one_step=True),
 )
 def fgsm(
@@ -61,13 +65,15 @@ def fgsm(
 ) -> Tensor:
     """One step of size eps along the sign of the loss gradient (arXiv 1412.6572, section 4).
 
+    In L2 it is the fast gradient method: the step is along the gradient itself.
+
     Args:
         model: pixels (N, 3, H, W) in [0, 1] to logits (N, K); its mode, buffers and gradients are
             left as they were. A normalised budget needs a `Classifier`, which knows its std.
         x: clean pixels; not changed.
         y: true class indices (N,).
-        eps: L-infinity budget in the threat model's space.
-        threat: space of the budget, clipping, and the attacked label.
+        eps: budget in the threat model's space.
+        threat: norm and space of the budget, clipping, and the attacked label.
         generator: not used; every attack takes one.
 
     Returns:

@@ -5,9 +5,9 @@ from torch import Tensor, nn
 from robustbench_twicing.classifiers.classifier import std_of
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
-from robustbench_twicing.seeds import Generators, uniform_like
+from robustbench_twicing.seeds import Generators, normal_like, uniform_like
 
-from .declaration import attack
+from .declaration import ALL_PROTOCOLS, attack
 from .fgsm import step
 
 
@@ -17,6 +17,7 @@ from .fgsm import step
     source="a control, not an attack",
     passes=lambda settings: (0, 0),
     about=About(control=True),
+    protocols=ALL_PROTOCOLS,
 )
 def noise(
     model: nn.Module,
@@ -27,14 +28,14 @@ def noise(
     threat: ThreatModel = PIXEL,
     generator: Generators | None = None,
 ) -> Tensor:
-    """Every pixel moved by plus or minus eps, the sign drawn at random.
+    """Every pixel moved by plus or minus eps, the sign drawn at random; in L2 a random direction.
 
     Args:
         model: only asked for its normalisation's std, where the budget is a normalised one.
         x: clean pixels (N, 3, H, W) in [0, 1]; not changed.
         y: not used.
-        eps: L-infinity budget in the threat model's space.
-        threat: space of the budget and clipping.
+        eps: budget in the threat model's space.
+        threat: norm and space of the budget, and clipping.
         generator: one per image, or one for all; needed.
 
     Returns:
@@ -45,4 +46,6 @@ def noise(
     """
     if generator is None:
         raise ValueError("noise needs a generator; the global one is never used")
+    if threat.norm == "l2":
+        return step(x, normal_like(x, generator), eps, threat, None)
     return step(x, uniform_like(x, generator) - 0.5, eps, threat, std_of(model))

@@ -9,7 +9,8 @@ from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel, ball
 from robustbench_twicing.seeds import Generators, uniform_like
 
 from .attacked_label import attacked_label
-from .declaration import attack
+from .declaration import ALL_PROTOCOLS, attack
+from .l2 import projected, random_point, unit_direction
 from .spec import Settings
 
 STEPS = 20
@@ -37,6 +38,7 @@ def _passes(settings: Settings) -> tuple[int, int]:
     ),
     shorts={"restarts": "restarts"},
     about=About("PGD-{steps}", iterated=True),
+    protocols=ALL_PROTOCOLS,
 )
 def pgd(
     model: nn.Module,
@@ -51,15 +53,17 @@ def pgd(
     target: Tensor | None = None,
     generator: Generators | None = None,
 ) -> Tensor:
-    """Climb the cross-entropy inside the L-infinity ball (arXiv 1706.06083, section 2.1).
+    """Climb the cross-entropy inside the ball (arXiv 1706.06083, section 2.1).
+
+    In L2 each step is along the gradient, not its sign, and what leaves the ball is shortened.
 
     Args:
         model: pixels (N, 3, H, W) in [0, 1] to logits (N, K); its mode, buffers and gradients are
             left as they were. A normalised budget needs a `Classifier`, which knows its std.
         x: clean pixels; not changed.
         y: true class indices (N,).
-        eps: L-infinity budget in the threat model's space.
-        threat: space of the budget, clipping, and the attacked label.
+        eps: budget in the threat model's space.
+        threat: norm and space of the budget, clipping, and the attacked label.
         steps: number of gradient steps.
         rel_step: step size as a share of eps.
         random_start: start at a uniformly drawn point of the ball instead of at x.
@@ -74,12 +78,14 @@ def pgd(
     """
     if eps == 0:
         return x.detach().clone()
-    bounds = ball(x, eps, threat, std_of(model))
     length = rel_step * eps * unit(x, threat, std_of(model))
     first = start(model, x, eps, threat, generator) if random_start else x
     with eval_mode(model):
         if target is None:
             target = attacked_label(model, x, y, threat)
+        if threat.norm == "l2":
+            return climb_l2(model, x, first, target, eps, length=rel_step * eps, steps=steps)
+        bounds = ball(x, eps, threat, std_of(model))
         return climb(model, first, target, bounds, length=length, steps=steps)
 
 
@@ -93,6 +99,8 @@ def start(
     """
     if generator is None:
         raise ValueError("a random start needs a generator; the global one is never used")
+    if threat.norm == "l2":
+        return random_point(x, eps, generator)
     reach = eps * unit(x, threat, std_of(model))
     low, high = ball(x, eps, threat, std_of(model))
     return (x + reach * (2 * uniform_like(x, generator) - 1)).clamp(low, high)
@@ -121,4 +129,32 @@ def climb(
     for _ in range(steps):
         gradient = input_gradient(model, x_adv, target)
         x_adv = x_adv.addcmul_(gradient.sign(), length).clamp_(*bounds)
+    return x_adv
+
+
+def climb_l2(
+    model: nn.Module,
+    x: Tensor,
+    start: Tensor,
+    target: Tensor,
+    eps: float,
+    *,
+    length: float,
+    steps: int,
+) -> Tensor:
+    """Steps along the gradient, each shortened into the L2 ball and clamped; the last iterate.
+
+    Args:
+        model: pixels to logits, in eval mode.
+        x: clean pixels, the middle of the ball.
+        start: where to start; not changed.
+        target: class indices (N,) whose loss is to rise.
+        eps: L2 budget.
+        length: of a step.
+        steps: how many.
+    """
+    x_adv = start
+    for _ in range(steps):
+        gradient = input_gradient(model, x_adv, target)
+        x_adv = projected(x, x_adv + length * unit_direction(gradient), eps)
     return x_adv

@@ -10,7 +10,8 @@ from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel, ball
 from robustbench_twicing.seeds import Generators
 
 from .attacked_label import attacked_label
-from .declaration import attack
+from .declaration import ALL_PROTOCOLS, attack
+from .l2 import projected, unit_direction
 from .pgd import REL_STEP, STEPS, start
 
 
@@ -23,6 +24,7 @@ from .pgd import REL_STEP, STEPS, start
     white_box=True,
     stops_early=True,
     about=About(iterated=True),
+    protocols=ALL_PROTOCOLS,
     notes=(
         "pgd-any stops at the first iterate that fools the model: its accuracy is of images that "
         "are right at every iterate, a lower number than pgd's last iterate.",
@@ -48,8 +50,8 @@ def pgd_any(
         model: pixels (N, 3, H, W) in [0, 1] to logits (N, K); left as it was.
         x: clean pixels; not changed.
         y: true class indices (N,); what the score compares with, whatever label is attacked.
-        eps: L-infinity budget in the threat model's space.
-        threat: space of the budget, clipping, and the attacked label.
+        eps: budget in the threat model's space.
+        threat: norm and space of the budget, clipping, and the attacked label.
         steps: number of gradient steps at most.
         rel_step: step size as a share of eps.
         generator: one per image, or one for all; needed.
@@ -71,8 +73,13 @@ def pgd_any(
         for _ in range(steps):
             logits, gradient = logits_and_gradient(model, x_adv[left], target[left])
             right = logits.argmax(1) == y[left]
-            left, sign = left[right], gradient[right].sign()
+            left, gradient = left[right], gradient[right]
             if not len(left):
                 break
-            x_adv[left] = (x_adv[left] + length * sign).clamp(low[left], high[left])
+            if threat.norm == "l2":
+                moved = x_adv[left] + rel_step * eps * unit_direction(gradient)
+                x_adv[left] = projected(x[left], moved, eps)
+            else:
+                moved = x_adv[left] + length * gradient.sign()
+                x_adv[left] = moved.clamp(low[left], high[left])
     return x_adv

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from robustbench_twicing.conditions.condition import Condition, Sweep, condition_id
 from robustbench_twicing.conditions.recorded import About
-from robustbench_twicing.conditions.threat_model import PROTOCOLS
+from robustbench_twicing.conditions.threat_model import NORM_NAMES, PROTOCOLS
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.source_code import foreign_code_sha256
 
@@ -33,7 +33,6 @@ class AttackSpec:
         choices: the words that a constant may be, where it is one of a few.
         under: constants that differ under a protocol, by the protocol's name.
         white_box: it follows gradients.
-        norm: the norm of its budget.
         contradiction: what is wrong with settings that are possible one by one; else empty.
         protocols: the protocols it can follow.
         notes: sentences a reader of its numbers must know.
@@ -55,7 +54,6 @@ class AttackSpec:
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     under: Mapping[str, Settings] = field(default_factory=dict)
     white_box: bool = False
-    norm: str = "L-infinity"
     contradiction: Callable[[Settings], str] = lambda settings: ""
     protocols: tuple[str, ...] = ("pixel", "paper")
     notes: tuple[str, ...] = ()
@@ -65,6 +63,12 @@ class AttackSpec:
     draws: bool = True
     stops_early: bool = False
     versions: Mapping[str, "AttackSpec"] = field(default_factory=dict)
+
+    @property
+    def norms(self) -> str:
+        """The norms of its budgets, as readers know them."""
+        norms = dict.fromkeys(PROTOCOLS[name].threat.norm for name in self.protocols)
+        return ", ".join(NORM_NAMES[norm] for norm in norms)
 
     def condition(
         self, eps: Fraction, protocol: str = "pixel", overrides: Settings | None = None
@@ -95,7 +99,7 @@ class AttackSpec:
             raise UserError(f"attack {self.name}: {wrong}")
         passes = spec.passes(settings)
         return Condition(
-            condition_id(self.name, eps),
+            condition_id(self.name, eps, threat.norm),
             self.name,
             eps,
             protocol=protocol,

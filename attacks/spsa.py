@@ -6,15 +6,15 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.classifiers.classifier import Classifier, std_of
 from robustbench_twicing.classifiers.device import RowsThatFit
 from robustbench_twicing.classifiers.gradient import eval_mode
 from robustbench_twicing.conditions.recorded import About
-from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel, ball, unit
-from robustbench_twicing.seeds import Generators, uniform_like
+from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
+from robustbench_twicing.seeds import Generators
 
 from .attacked_label import attacked_label
-from .declaration import attack
+from .declaration import ALL_PROTOCOLS, attack
+from .region import Region
 
 STEPS, SAMPLES = 40, 128
 LEARNING_RATE, DELTA = 0.01, 0.01
@@ -30,6 +30,7 @@ _declared = partial(
     knowledge="black box, logits",
     source="https://arxiv.org/abs/1802.05666",
     under={"paper": {"estimate_at": "twice-the-image"}},
+    protocols=ALL_PROTOCOLS,
 )
 """What the two kinds of the attack have in common."""
 
@@ -66,8 +67,8 @@ def spsa(
         model: pixels (N, 3, H, W) to logits (N, K); no gradient of it is used.
         x: clean pixels in [0, 1]; not changed.
         y: true class indices (N,); what an early exit compares with, whatever label is attacked.
-        eps: L-infinity budget in the threat model's space.
-        threat: space of the budget, clipping, and the attacked label.
+        eps: budget in the threat model's space.
+        threat: norm and space of the budget, clipping, and the attacked label.
         steps: Adam steps.
         samples: pairs of evaluations per step and image.
         learning_rate: of Adam, in the threat model's space.
@@ -92,27 +93,24 @@ def spsa(
         return x.detach().clone()
     if generator is None:
         raise ValueError("spsa needs a generator; the global one is never used")
-    space = _Space.of(model, x, threat)
+    region = Region.of(model, x, eps, threat)
     with eval_mode(model), torch.no_grad():
         if target is None:
             target = attacked_label(model, x, y, threat)
         problem = _Problem(RowsThatFit(model, chunk), target, generator, delta)
-        low, high = (bound - x for bound in ball(x, eps, threat, std_of(model)))
-        low, high = low / space.unit, high / space.unit
-        moved = (eps * (2 * uniform_like(x, generator) - 1)).clamp(low, high)
+        moved = region.random(generator)
         optimizer = torch.optim.Adam([moved], lr=learning_rate)
         for _ in range(steps):
-            centre = x + space.unit * moved if estimate_at == "iterate" else space.double(x)
-            gradient = estimate_gradient(problem, centre, space.unit, samples)
+            centre = x + region.unit * moved if estimate_at == "iterate" else region.double()
+            gradient = estimate_gradient(problem, centre, region.unit, samples)
             before = moved.clone()
             moved.grad = -gradient  # Adam descends; the margin is to rise
             optimizer.step()
-            moved.clamp_(low, high)
+            moved.copy_(region.inside(moved))
             if early_exit:
-                fooled = margin(model(x + space.unit * before), y) > 0
+                fooled = margin(model(x + region.unit * before), y) > 0
                 moved.copy_(before.where(fooled.view(-1, 1, 1, 1), moved))
-        low, high = ball(x, eps, threat, std_of(model))
-        return (x + space.unit * moved).clamp(low, high)
+        return region.pixels(moved)
 
 
 spsa_any = _declared(
@@ -125,25 +123,6 @@ spsa_any = _declared(
     about=About(gradient_free=True),
 )(partial(spsa, early_exit=True))
 """`spsa` that leaves an image alone once it is fooled: "right at every step", another number."""
-
-
-class _Space(NamedTuple):
-    """The threat model's space: pixel = unit * z + origin."""
-
-    unit: Tensor
-    origin: Tensor
-
-    @classmethod
-    def of(cls, model: nn.Module, x: Tensor, threat: ThreatModel) -> "_Space":
-        length = unit(x, threat, std_of(model))
-        layer = model.normalize if isinstance(model, Classifier) else None
-        if threat.space == "pixel" or layer is None:
-            return cls(length, torch.zeros_like(length))
-        return cls(length, layer.mean.to(x))
-
-    def double(self, x: Tensor) -> Tensor:
-        """The pixels of twice the image as the space sees it."""
-        return 2 * x - self.origin
 
 
 class _Problem(NamedTuple):

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -44,13 +44,22 @@ def uniform_like(x: Tensor, generator: Generators) -> Tensor:
     Raises:
         ValueError: the sequence does not have one generator per image.
     """
+    return _drawn(torch.rand, x, generator)
+
+
+def normal_like(x: Tensor, generator: Generators) -> Tensor:
+    """Standard normal numbers shaped like ``x``; otherwise as `uniform_like`."""
+    return _drawn(torch.randn, x, generator)
+
+
+def _drawn(draw: Callable[..., Tensor], x: Tensor, generator: Generators) -> Tensor:
     if isinstance(generator, torch.Generator):
-        noise = torch.rand(x.shape, generator=generator, device=generator.device, dtype=x.dtype)
-        return noise.to(x.device)
+        numbers = draw(x.shape, generator=generator, device=generator.device, dtype=x.dtype)
+        return numbers.to(x.device)
     if len(generator) != len(x):
         raise ValueError(f"{len(generator)} generators for {len(x)} images")
     rows = [
-        torch.rand(x.shape[1:], generator=each, device=each.device, dtype=x.dtype)
-        for each in generator
+        draw(x.shape[1:], generator=of_image, device=of_image.device, dtype=x.dtype)
+        for of_image in generator
     ]
     return torch.stack(rows).to(x.device)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from math import inf
 from typing import NamedTuple
 
 from robustbench_twicing.conditions.condition import CLEAN, Condition
@@ -13,6 +14,8 @@ LARGE_BUDGET = Fraction(64, 255)
 """In pixels; a gradient attack that leaves a model standing here has not worked."""
 NOTABLE_BUDGET = Fraction(8, 255)
 """In pixels; a gradient attack that takes no image off a model here has followed nothing."""
+LARGE_LENGTH, NOTABLE_LENGTH = 20.0, 3.0
+"""The same of L2 for images of 224 x 224 pixels; lengths grow with the side."""
 STILL_RIGHT = 0.05
 """Shard of right images at a large budget that calls for a flag."""
 STILL_RIGHT_OF_ONE_STEP = 0.2
@@ -34,12 +37,14 @@ class Scored(NamedTuple):
         counts: of its records.
         trained: whether the network was trained at all.
         answers: labels and clean predictions of its images, in any order.
+        side: of the images, in pixels.
     """
 
     condition: Condition
     counts: Counts
     trained: bool = True
     answers: Answers | None = None
+    side: int = 224
 
     @property
     def eps(self) -> Fraction:
@@ -51,16 +56,14 @@ class Scored(NamedTuple):
         """Images right under the condition."""
         return self.counts.right
 
-    def is_white_box(self) -> bool:
-        """Whether the attack follows gradients."""
-        return self.condition.white_box
-
     def is_about_clean_images(self) -> bool:
         """Whether its images are a data set's own, scored over the data set's own classes."""
         return self.condition.class_subset is None and self.condition.images is None
 
-    def is_at_least(self, budget: Fraction) -> bool:
-        """Whether the budget is one in pixels, and no smaller."""
+    def is_at_least(self, budget: Fraction, length: float = inf) -> bool:
+        """Whether the budget is one in pixels, and no smaller: of L-infinity, or of L2."""
+        if self.condition.threat.norm == "l2":
+            return float(self.eps) >= length * self.side / 224
         return self.eps >= budget and self.condition.threat.space == "pixel"
 
 
@@ -94,14 +97,14 @@ def _guessing(result: Scored) -> Iterator[str]:
 
 def _zero_gradient(result: Scored) -> Iterator[str]:
     zero = result.counts.zero_gradients
-    if result.is_white_box() and zero:
+    if result.condition.white_box and zero:
         yield f"zero-gradient-{_percent(zero / result.counts.gradients)}"
 
 
 def _loss_not_higher(result: Scored) -> Iterator[str]:
     """Over the images that were right before: many attacks leave the others as they are."""
     counts = result.counts
-    if not result.is_white_box() or not counts.before:
+    if not result.condition.white_box or not counts.before:
         return
     # Logits of tiny scale have losses that are all equal to the last digit, and tell nothing.
     lowest, highest = counts.lowest_loss, counts.highest_loss
@@ -111,16 +114,17 @@ def _loss_not_higher(result: Scored) -> Iterator[str]:
 
 
 def _unbroken(result: Scored) -> Iterator[str]:
-    large = result.is_at_least(LARGE_BUDGET)
+    large = result.is_at_least(LARGE_BUDGET, LARGE_LENGTH)
     share = STILL_RIGHT_OF_ONE_STEP if result.condition.about.one_step else STILL_RIGHT
-    if result.is_white_box() and large and result.right > share * result.counts.scored:
+    if result.condition.white_box and large and result.right > share * result.counts.scored:
         yield "unbroken-at-large-budget"
 
 
 def _not_lower(result: Scored) -> Iterator[str]:
     """A few images may change sides by chance; none in sum is what noise does."""
     before = result.counts.before
-    if result.is_white_box() and result.is_at_least(NOTABLE_BUDGET) and 0 < before <= result.right:
+    notable = result.is_at_least(NOTABLE_BUDGET, NOTABLE_LENGTH)
+    if result.condition.white_box and notable and 0 < before <= result.right:
         yield "accuracy-not-lower"
 
 
@@ -146,7 +150,7 @@ def _rounding(result: Scored) -> Iterator[str]:
 
 def _saturated(result: Scored) -> Iterator[str]:
     share = result.counts.saturated / result.counts.scored
-    if result.is_white_box() and share > ROUNDING_SHARE:
+    if result.condition.white_box and share > ROUNDING_SHARE:
         yield f"saturated-{_percent(share)}"
 
 
@@ -168,7 +172,7 @@ def _weaker_than_fgsm(result: Scored, others: Sequence[Scored]) -> Iterator[str]
 
 
 def _weaker_than_black_box(result: Scored, others: Sequence[Scored]) -> Iterator[str]:
-    if result.is_white_box() and _beaten(
+    if result.condition.white_box and _beaten(
         result, others, lambda by: by.about.gradient_free and not by.white_box
     ):
         yield "black-box-beats-white-box"

@@ -146,8 +146,9 @@ def _source(entry: Entry) -> str:
 
 
 def _eps_255(condition: Condition) -> float | None:
-    """The budget in 255ths, in its own space; None where other images are shown."""
-    return float(condition.eps * 255) if condition.images is None else None
+    """The L-infinity budget in 255ths, in its own space; None where other images are shown."""
+    is_linf = condition.threat.norm == "linf"
+    return float(condition.eps * 255) if condition.images is None and is_linf else None
 
 
 def _whole(value: float) -> int | None:
@@ -156,12 +157,16 @@ def _whole(value: float) -> int | None:
 
 def _eps(condition: Condition) -> str | None:
     """The budget as it stands in the condition's name."""
-    return format_budget(condition.eps) if condition.is_attacked else None
+    norm = condition.threat.norm
+    return format_budget(condition.eps, norm) if condition.is_attacked else None
 
 
 def _eps_pixel_255(entry: Entry) -> float | None:
-    """The budget in 255ths of the pixel range, of the channel where it is largest."""
-    eps = _eps_255(entry.condition)
+    """The largest change of a pixel that the budget allows, in 255ths of the pixel range."""
+    condition = entry.condition
+    if condition.threat.norm == "l2" and condition.images is None:
+        return 255 * min(float(condition.eps), 1.0)
+    eps = _eps_255(condition)
     normalized = entry.condition.threat.space == "normalized"
     scale = max(entry.evaluation.preprocessing.std) if normalized else 1.0
     return None if eps is None else eps * scale
@@ -198,7 +203,11 @@ def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:
             counts = runs.counts[position]
             trained = "random-weights" not in entry.evaluation.record.flags
             scored.setdefault(entry.key[:3], {})[position] = Scored(
-                entry.condition, counts, trained, answers.get(counts.answers)
+                entry.condition,
+                counts,
+                trained,
+                answers.get(counts.answers),
+                entry.evaluation.preprocessing.crop,
             )
     flags: list[list[str]] = [[] for _ in runs.entries]
     for group in scored.values():

@@ -26,7 +26,7 @@ def budget_curves(table: pd.DataFrame) -> pd.DataFrame:
         of its own, the clean row is left out.
     """
     rows = table.assign(entry=np.arange(len(table)))
-    attacked = rows[rows["condition"].str.contains("@", regex=False)]
+    attacked = rows[rows["condition"].str.contains("@", regex=False) & rows["eps_255"].notna()]
     clean = rows[rows["attack"] == CLEAN]
     sweeps = attacked[SWEEP].drop_duplicates()
     own_zero = attacked.loc[attacked["eps_255"] == 0, SWEEP].drop_duplicates()

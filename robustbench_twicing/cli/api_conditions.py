@@ -11,15 +11,17 @@ from attacks import ATTACKS, AttackSpec, attack_name, corruption_condition, find
 from attacks.libraries.blocks import BLOCK_NOTE
 
 from ..classifiers.classifier import Classifier
-from ..conditions.budgets import parse_budget
+from ..conditions.budgets import L2_PREFIX, Norm, parse_budget
 from ..conditions.condition import CLASS_SUBSET, CLEAN, Condition, clean, condition_id
-from ..conditions.threat_model import PIXEL, PROTOCOLS
+from ..conditions.threat_model import NORM_NAMES, PROTOCOLS, ThreatModel
 from ..data.imagenet_c import cells, id_meant, is_corruption, parse_id
 from ..errors import UserError
 from ..files.source_code import foreign_code_sha256
 from .api_functions import Attack, Bound, check_call, holder_of, settings_of, sweep_of_script
 
 Conditions = str | Condition | Sequence[str | Condition] | Mapping[str, Attack | Condition | None]
+PROTOCOL_OF: Mapping[Norm, str] = {"linf": "pixel", "l2": "l2"}
+"""Of conditions that are given by name, by the norm of their budget."""
 ACCEPTED = (
     'conditions are names like "clean", "pgd@4/255" or "imagenet-c/fog/3", one or a list of them, '
     'or a mapping like {"clean": None, "mine@4/255": function}'
@@ -51,6 +53,8 @@ def read_conditions(
     else:
         raise TypeError(f"{ACCEPTED}, not {type(conditions).__name__}")
     made = [made for name, value in items for made in _read(name, value, classifier)]
+    if {condition.protocol for condition in made if condition.is_attacked} == {"l2"}:
+        made = [clean("l2") if condition == clean() else condition for condition in made]
     ids = [condition.id for condition in made]
     for name in ids:
         if ids.count(name) > 1:
@@ -80,21 +84,22 @@ def _named(name: str) -> Iterator[Condition]:
     elif is_corruption(name):
         yield from (corruption_condition(*cell) for cell in cells(*parse_id(name)))
     else:
-        attack, eps = _split(name)
-        yield find_attack(attack).condition(eps)
+        attack, eps, norm = _split(name)
+        yield find_attack(attack).condition(eps, PROTOCOL_OF[norm])
 
 
-def _split(name: str) -> tuple[str, Fraction]:
+def _split(name: str) -> tuple[str, Fraction, Norm]:
     attack, at, budget = name.rpartition("@")
     if meant := id_meant(name):
         raise UserError(f"condition {name!r} is a corruption; write it like {meant}")
     if not at or not attack:
         raise UserError(f"condition {name!r} names no budget; write it like pgd@4/255")
-    return attack, parse_budget(budget)
+    norm: Norm = "l2" if budget.startswith(L2_PREFIX) else "linf"
+    return attack, parse_budget(budget, norm), norm
 
 
 def _from_function(name: str, attack: Attack, classifier: Classifier | None) -> Condition:
-    label, eps = _split(name)
+    label, eps, norm = _split(name)
     if label in (CLEAN, CLASS_SUBSET) or is_corruption(label):
         raise UserError(
             f"condition {name!r} is given a function, and {label!r} is no attack's name"
@@ -105,8 +110,8 @@ def _from_function(name: str, attack: Attack, classifier: Classifier | None) -> 
     bound = Bound.of(attack)
     _check_budget(name, bound, eps)
     _check_model(name, attack, classifier)
-    threat = bound.arguments.get("threat", PIXEL)
-    protocol = _protocol_of(name, threat)
+    threat = bound.arguments.get("threat", PROTOCOLS[PROTOCOL_OF[norm]].threat)
+    protocol = _protocol_of(name, threat, norm)
     settings = settings_of(attack)
     declared = _declared(bound, eps, protocol)
     _check_attack(name, bound, declared)
@@ -121,7 +126,7 @@ def _from_function(name: str, attack: Attack, classifier: Classifier | None) -> 
         passes=None,
         notes=(BLOCK_NOTE,) if "block" in settings else (),
     )
-    return replace(condition, id=condition_id(label, eps), attack=label, eps=eps)
+    return replace(condition, id=condition_id(label, eps, norm), attack=label, eps=eps)
 
 
 def _check_budget(name: str, bound: Bound, eps: Fraction) -> None:
@@ -160,10 +165,15 @@ def _check_model(name: str, attack: Attack, classifier: Classifier | None) -> No
         )
 
 
-def _protocol_of(name: str, threat: object) -> str:
+def _protocol_of(name: str, threat: object, norm: Norm) -> str:
     for protocol in PROTOCOLS.values():
-        if protocol.threat == threat:
+        if protocol.threat == threat and protocol.threat.norm == norm:
             return protocol.name
+    if isinstance(threat, ThreatModel) and threat.norm != norm:
+        raise UserError(
+            f"condition {name!r} names a budget of {NORM_NAMES[norm]}, and its threat model is of "
+            f"{NORM_NAMES[threat.norm]}; write pgd@4/255 or pgd@l2:0.5"
+        )
     raise UserError(
         f"condition {name!r} has a threat model of no protocol; leave it out, or give "
         f"{' or '.join(f'PROTOCOLS[{name!r}].threat' for name in PROTOCOLS)}"

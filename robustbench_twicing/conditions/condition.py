@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..data.imagenet import ClassList
 from .attack_batch import AttackBatch
-from .budgets import format_budget
+from .budgets import Norm, format_budget
 from .recorded import About, Budget, RecordedSource
 from .threat_model import PIXEL, PROTOCOLS, ThreatModel
 
@@ -104,9 +104,9 @@ class Condition:
         return f"{self.protocol}:{self.id}"
 
 
-def condition_id(attack: str, eps: Fraction) -> str:
-    """Canonical id: ``pgd@4/255`` however the budget was written."""
-    return f"{attack}@{format_budget(eps)}"
+def condition_id(attack: str, eps: Fraction, norm: Norm = "linf") -> str:
+    """Canonical id: ``pgd@4/255``, ``pgd@l2:0.5``, however the budget was written."""
+    return f"{attack}@{format_budget(eps, norm)}"
 
 
 def clean(protocol: str = "pixel") -> Condition:

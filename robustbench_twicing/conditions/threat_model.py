@@ -1,7 +1,7 @@
 """Threat model: the ball an attack may move in, and the check that it did."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -10,11 +10,14 @@ from torch import Tensor
 
 from ..errors import BrokenAttackError
 from ..registry import Registry
+from .budgets import Norm
 
 TOLERANCE = 1e-6
 """How far outside its ball an adversarial pixel may lie through the rounding of an attack."""
 RELATIVE_TOLERANCE = 0.01
 """No more than this share of the budget, so that a tiny one cannot be doubled."""
+L2_TOLERANCE = 1e-4
+"""Share of an L2 budget by which lengths that are computed in float32 may be off."""
 ROUNDING = 2.0**-23
 """And what float32 itself rounds sums and differences of pixels by, whatever the budget."""
 
@@ -27,22 +30,25 @@ class ThreatModel:
         space: where the budget is measured: pixels in [0, 1], or the network's normalised input.
         clip: whether adversarial images stay in the valid pixel range [0, 1].
         label: the label the attack moves away from: the true one, or the model's own prediction.
-        norm: that measures a change: ``linf``, its largest entry.
+        norm: that measures a change: ``linf``, its largest entry; ``l2``, its Euclidean length over
+            all pixels of an image.
     """
 
     space: Literal["pixel", "normalized"] = "pixel"
     clip: bool = True
     label: Literal["true", "predicted"] = "true"
-    norm: Literal["linf"] = "linf"
+    norm: Norm = "linf"
 
 
 PIXEL = ThreatModel()
+NORM_NAMES: Mapping[Norm, str] = {"linf": "L-infinity", "l2": "L2"}
+"""As readers know them."""
 
 
 def ball(
     x: Tensor, eps: float, threat: ThreatModel, std: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Lower and upper bound of every pixel.
+    """Lower and upper bound of every pixel in an L-infinity ball.
 
     Args:
         x: clean pixels (N, 3, H, W) in [0, 1].
@@ -111,16 +117,28 @@ def check_adversarial(
     if eps == 0 and not torch.equal(x_adv, x):
         where = affected(x_adv != x, images)
         raise BrokenAttackError(f"changed the image at a budget of 0{where}")
-    reach = (eps * unit(x, threat, std)).flatten()
-    excess = change - reach
-    outside = excess > (RELATIVE_TOLERANCE * reach).clamp(max=TOLERANCE) + ROUNDING
-    if outside.any():
-        by = f"{excess.max().item() * 255:.3g}/255{affected(outside, images)}"
-        raise BrokenAttackError(f"left its ball of {eps * 255:g}/255 by {by}")
+    if threat.norm == "l2":
+        _check_length(x, x_adv, eps, images)
+    else:
+        reach = (eps * unit(x, threat, std)).flatten()
+        excess = change - reach
+        outside = excess > (RELATIVE_TOLERANCE * reach).clamp(max=TOLERANCE) + ROUNDING
+        if outside.any():
+            by = f"{excess.max().item() * 255:.3g}/255{affected(outside, images)}"
+            raise BrokenAttackError(f"left its ball of {eps * 255:g}/255 by {by}")
     if threat.clip and (least < 0 or most > 1):
         where = affected((x_adv < 0) | (x_adv > 1), images)
         raise BrokenAttackError(f"left the valid range [0, 1]: {least:g} to {most:g}{where}")
     return change.amax(1)
+
+
+def _check_length(x: Tensor, x_adv: Tensor, eps: float, images: Sequence[str]) -> None:
+    """Measured in float64; what attacks normalise in float32 is off by 1e-5 of the budget."""
+    excess = distances(x, x_adv).l2 - eps
+    outside = excess > min(TOLERANCE + L2_TOLERANCE * eps, RELATIVE_TOLERANCE * eps)
+    if outside.any():
+        by = f"{excess.max().item():.3g}{affected(outside[:, None], images)}"
+        raise BrokenAttackError(f"left its L2 ball of {eps:g} by {by}")
 
 
 class Distances(NamedTuple):
@@ -190,6 +208,13 @@ PROTOCOLS["pixel"] = Protocol(
     "budgets are pixel changes in [0, 1], adversarial images are clipped to valid pixels, and the "
     "attack moves away from the true label.",
 )
+PROTOCOLS["l2"] = Protocol(
+    "l2",
+    ThreatModel(norm="l2"),
+    "a budget is the Euclidean length of the whole change, over all pixels in [0, 1]; adversarial "
+    "images are clipped to valid pixels, and the attack moves away from the true label; not "
+    "comparable with L-infinity.",
+)
 PROTOCOLS["paper"] = Protocol(
     "paper",
     ThreatModel(space="normalized", clip=False, label="predicted"),
@@ -199,3 +224,12 @@ PROTOCOLS["paper"] = Protocol(
     "twice the image (a fault of cleverhans 4.0.0, kept on purpose); not comparable with protocol "
     "pixel.",
 )
+
+
+def norm_of(protocol: str) -> Norm:
+    """The norm of a protocol's budgets.
+
+    Raises:
+        UserError: an unknown protocol.
+    """
+    return PROTOCOLS[protocol].threat.norm

@@ -30,7 +30,7 @@ def run(
     console = Console()
     for spec in specs:
         constants = ", ".join(f"{name} {value}" for name, value in spec.settings.items())
-        console.print(f"[bold]{spec.name}[/bold]: {spec.norm}, {spec.knowledge}", highlight=False)
+        console.print(f"[bold]{spec.name}[/bold]: {spec.norms}, {spec.knowledge}", highlight=False)
         console.print(f"    {constants or 'no constants'}", highlight=False, soft_wrap=True)
         console.print(f"    {spec.source}", highlight=False, soft_wrap=True)
         for protocol, settings in spec.under.items():

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from attacks import attack_name, find_attack
@@ -10,7 +10,7 @@ from attacks import attack_name, find_attack
 from ...conditions.budgets import parse_budgets
 from ...conditions.condition import CLEAN, Condition, clean
 from ...conditions.suites import Suite, SuiteItem, load_suite
-from ...conditions.threat_model import PROTOCOLS
+from ...conditions.threat_model import NORM_NAMES, PROTOCOLS, norm_of
 from ...data.imagenet_c import is_corruption
 from ...errors import UserError
 from .constants import Overrides, check_used, parse_constant, parse_overrides
@@ -73,6 +73,24 @@ def read_conditions(options: EvalOptions) -> ConditionRequest:
     return ConditionRequest(options, name, suite, _items(suite, options))
 
 
+def with_norm(options: EvalOptions) -> EvalOptions:
+    """With the protocol that --norm is short for.
+
+    Raises:
+        UserError: an unknown norm, or another protocol beside it.
+    """
+    if options.norm is None:
+        return options
+    protocol = {"l2": "l2", "linf": options.protocol or "pixel"}.get(options.norm.lower())
+    if protocol is None:
+        raise UserError(f"--norm {options.norm!r} is unknown; known: linf, l2")
+    if options.protocol not in (None, protocol) or norm_of(protocol) != options.norm.lower():
+        raise UserError(
+            f"--norm {options.norm} and --protocol {options.protocol} are two things; leave one out"
+        )
+    return replace(options, protocol=protocol, norm=None)
+
+
 def _in_known_names(suite: Suite) -> Suite:
     """With every attack under the name that condition ids have, whatever its case in the file."""
     items = [
@@ -123,7 +141,8 @@ def _is_on(item: SuiteItem, dataset: str | None, *, named: bool) -> bool:
 
 def _items(suite: Suite, options: EvalOptions) -> list[SuiteItem]:
     """The suite's items, with other attacks or budgets where the command line names them."""
-    budgets = None if options.eps is None else parse_budgets(options.eps)
+    norm = norm_of(options.protocol or suite.protocol)
+    budgets = None if options.eps is None else parse_budgets(options.eps, norm)
     if options.attacks is None:
         items = list(suite.conditions)
     else:
@@ -185,4 +204,10 @@ def _of_item(item: SuiteItem, request: ConditionRequest) -> list[Condition]:
     settings |= request.overrides.get(name, {})
     if not item.eps:
         raise UserError(f"attack {name} has no budget; give --eps, like 1/255,4/255")
+    of_suite = norm_of(item.protocol or request.suite.protocol)
+    if request.options.eps is None and norm_of(protocol) != of_suite:
+        raise UserError(
+            f"--protocol {protocol}: the budgets of suite {request.name} are of "
+            f"{NORM_NAMES[of_suite]}; give --eps, or another --suite, like l2"
+        )
     return [spec.condition(eps, protocol, settings) for eps in item.eps]

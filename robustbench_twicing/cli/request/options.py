@@ -105,7 +105,11 @@ class EvalOptions:
         _opt("--eps", help="Replace the suite's budgets: 1/255,4/255 or 0:8/255:1/255.", panel=HOW),
     ] = None
     protocol: Annotated[
-        str | None, _opt("--protocol", help="pixel or paper, in place of the suite's.", panel=HOW)
+        str | None,
+        _opt("--protocol", help="pixel, paper or l2, in place of the suite's.", panel=HOW),
+    ] = None
+    norm: Annotated[
+        str | None, _opt("--norm", help="l2 is short for --protocol l2.", panel=HOW)
     ] = None
     set: Annotated[
         list[str],

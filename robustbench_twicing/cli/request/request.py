@@ -13,7 +13,7 @@ from ...errors import UserError
 from ...evaluation.options import Options, Shard
 from ...evaluation.tasks import Task
 from ...files.printable import folder_name, one_line
-from .conditions import read_conditions
+from .conditions import read_conditions, with_norm
 from .corruptions import shortfalls
 from .data_sets import find_sources
 from .models import load_models, set_threads
@@ -52,6 +52,7 @@ def make_request(options: EvalOptions) -> Request:
     """
     if not options.model:
         raise UserError("no --model is given; name one, like --model deit_tiny_patch16_224")
+    options = with_norm(options)
     asked = read_conditions(options)
     sources = find_sources(asked)
     conditions = conditions_by_set(asked, sources)

@@ -9,6 +9,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationInfo,
     model_validator,
 )
 
@@ -16,19 +17,23 @@ from ...data.imagenet_c import SEVERITIES, parse_corruptions
 from ...data.known_sets.table import known_set
 from ...errors import UserError
 from ..budgets import parse_budget
+from ..threat_model import PROTOCOLS, norm_of
 
 CLEAN = "clean"
 CONTROL_BUDGET = Fraction(64, 255)
 """In pixels; hardly any network stands here, so a suite asks for it as a check of the attack."""
 
 
-def _budget(value: object) -> Fraction:
+def _budget(value: object, info: ValidationInfo) -> Fraction:
+    """Of the norm of the condition's own protocol, or of the suite's, which the context says."""
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise ValueError("a budget is written like 4/255")
+    protocol = str(info.data.get("protocol") or (info.context or {}).get("protocol"))
+    norm = norm_of(protocol) if protocol in PROTOCOLS else "linf"
     try:
-        return parse_budget(str(value))
+        return parse_budget(str(value), norm)
     except UserError as error:
         raise ValueError(str(error)) from error
 
@@ -63,7 +68,7 @@ def _dataset(name: str | None) -> str | None:
     return None if known is None else known.name
 
 
-ProtocolName = Literal["pixel", "paper"]
+ProtocolName = Literal["pixel", "paper", "l2"]
 Budget = Annotated[Fraction, BeforeValidator(_budget)]
 
 
@@ -84,8 +89,8 @@ class SuiteItem(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
     attack: str | None = None
-    eps: tuple[Budget, ...] = ()
     protocol: ProtocolName | None = None
+    eps: tuple[Budget, ...] = ()
     settings: dict[str, bool | int | float | str] = Field(default_factory=dict)
     corruption: Annotated[tuple[str, ...], BeforeValidator(_corruptions)] = ()
     severity: Annotated[tuple[int, ...], BeforeValidator(_severities)] = SEVERITIES
@@ -134,5 +139,6 @@ class Suite(BaseModel):
         """
         of_attack = [eps for item in self.conditions if item.attack == attack for eps in item.eps]
         of_all = [eps for item in self.conditions for eps in item.eps]
-        small = [eps for eps in of_all if eps < CONTROL_BUDGET]
+        is_linf = norm_of(self.protocol) == "linf"
+        small = [eps for eps in of_all if is_linf and eps < CONTROL_BUDGET]
         return tuple(dict.fromkeys(of_attack or small or of_all))

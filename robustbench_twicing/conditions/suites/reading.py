@@ -103,7 +103,7 @@ def parse_suite(text: str, name: str) -> Suite:
             f"suite file {name} is not a mapping; it has the keys protocol and conditions"
         )
     try:
-        return Suite.model_validate(values)
+        return Suite.model_validate(values, context={"protocol": values.get("protocol")})
     except ValidationError as error:
         first = error.errors()[0]
         line = _line(node, first["loc"])
@@ -119,7 +119,7 @@ def _allowed(location: tuple[Any, ...]) -> Iterator[str]:
     if names[:1] == ["protocol"]:
         yield from get_args(ProtocolName)
     elif names[:1] == ["conditions"] and "eps" in names:
-        yield "budgets like 4/255"
+        yield "budgets like 4/255, or 0.5 under protocol l2"
     elif names[:1] == ["conditions"] and "corruption" in names:
         yield from (*GROUPS["all"], *GROUPS)
     elif names[:1] == ["conditions"] and "dataset" in names:

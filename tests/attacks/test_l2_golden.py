@@ -1,0 +1,80 @@
+"""L2 attacks on DeiT-tiny and photographs leave right what was worked out without this code."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from attacks.fgsm import step
+from attacks.pgd import pgd
+from robustbench_twicing import load_model
+from robustbench_twicing.classifiers.classifier import Classifier
+from robustbench_twicing.classifiers.gradient import input_gradient
+from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial, distances
+from robustbench_twicing.data.loader import to_tensor
+from robustbench_twicing.data.opening import open_dataset
+
+L2 = PROTOCOLS["l2"].threat
+ALL = 20
+PHOTOGRAPHS = int(os.environ.get("GOLDEN", "4"))
+"""Under PGD: four in the tests, all twenty in `make golden`."""
+pytestmark = [pytest.mark.slow, pytest.mark.golden]
+
+
+@pytest.fixture(scope="module")
+def golden(shared: Path) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads((shared / "golden" / "threats.json").read_text())
+    return values
+
+
+@pytest.fixture(scope="module")
+def model(shared: Path) -> Classifier:
+    file = shared / "data" / "deit_tiny_patch16_224.safetensors"
+    return load_model("deit_tiny_patch16_224", checkpoint=file)
+
+
+@pytest.fixture(scope="module")
+def photographs(shared: Path, model: Classifier) -> tuple[Tensor, Tensor]:
+    data = open_dataset(shared / "data" / "imagenet-val-100").select(range(ALL))
+    pixels = [data.pixels(index, model.preprocessing) for index in range(ALL)]
+    return to_tensor(np.stack(pixels), torch.device("cpu")), torch.tensor(data.labels)
+
+
+@pytest.fixture(scope="module")
+def gradient(model: Classifier, photographs: tuple[Tensor, Tensor]) -> Tensor:
+    return input_gradient(model, *photographs)
+
+
+def bits(model: Classifier, x: Tensor, y: Tensor) -> str:
+    with torch.no_grad():
+        return "".join(str(int(right)) for right in model(x).argmax(1) == y)
+
+
+@pytest.mark.parametrize("eps", ["0.25", "0.5", "1.0", "3.0"])
+def test_one_step(
+    eps: str,
+    model: Classifier,
+    photographs: tuple[Tensor, Tensor],
+    gradient: Tensor,
+    golden: dict[str, Any],
+) -> None:
+    x, y = photographs
+    x_adv = step(x, gradient, float(eps), L2, None)
+    check_adversarial(x, x_adv, float(eps), L2)
+    assert distances(x, x_adv).l2.max() <= float(eps) * (1 + 1e-6)
+    assert bits(model, x_adv, y) == golden["l2_fgm"][eps]["bits"]
+
+
+@pytest.mark.parametrize("eps", ["0.25", "0.5"] if PHOTOGRAPHS == ALL else ["0.25"])
+def test_twenty_steps_from_the_image(
+    eps: str, model: Classifier, photographs: tuple[Tensor, Tensor], golden: dict[str, Any]
+) -> None:
+    x, y = (tensor[:PHOTOGRAPHS] for tensor in photographs)
+    x_adv = pgd(model, x, y, eps=float(eps), threat=L2, random_start=False)
+    check_adversarial(x, x_adv, float(eps), L2)
+    assert bits(model, x_adv, y) == golden["l2_pgd20"][eps]["bits"][:PHOTOGRAPHS]
