@@ -105,7 +105,8 @@ def parse_budgets(text: str, norm: Norm = "linf") -> tuple[Fraction, ...]:
     for item in text.split(","):
         if not item.strip():
             raise UserError(f"--eps {text!r} has an empty entry; write it like 1/255,4/255")
-        for budget in _range(item, norm) if item.count(":") > 1 else [parse_budget(item, norm)]:
+        is_range = ":" in item.replace(L2_PREFIX, "")
+        for budget in _range(item, norm) if is_range else [parse_budget(item, norm)]:
             budgets[budget] = None
     return tuple(budgets)
 
@@ -148,7 +149,7 @@ def _range(item: str, norm: Norm) -> list[Fraction]:
 
 def _number(text: str, whole: str) -> Fraction:
     if not _NUMBER.fullmatch(text.strip()):
-        raise UserError(f"budget {whole!r} is no number from 0 on; write it like 4/255")
+        raise UserError(f"budget {whole!r} is not a number, 0 or more; write it like 4/255")
     return Fraction(Decimal(text.strip()))
 
 

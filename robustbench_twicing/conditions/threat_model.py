@@ -39,6 +39,15 @@ class ThreatModel:
     label: Literal["true", "predicted"] = "true"
     norm: Norm = "linf"
 
+    def __post_init__(self) -> None:
+        """An L2 ball is one of valid pixels.
+
+        Raises:
+            ValueError: an L2 norm in normalised units, or without clipping.
+        """
+        if self.norm == "l2" and not (self.space == "pixel" and self.clip):
+            raise ValueError("an L2 budget is one of pixels that are clipped to [0, 1]")
+
 
 PIXEL = ThreatModel()
 NORM_NAMES: Mapping[Norm, str] = {"linf": "L-infinity", "l2": "L2"}
@@ -208,13 +217,6 @@ PROTOCOLS["pixel"] = Protocol(
     "budgets are pixel changes in [0, 1], adversarial images are clipped to valid pixels, and the "
     "attack moves away from the true label.",
 )
-PROTOCOLS["l2"] = Protocol(
-    "l2",
-    ThreatModel(norm="l2"),
-    "a budget is the Euclidean length of the whole change, over all pixels in [0, 1]; adversarial "
-    "images are clipped to valid pixels, and the attack moves away from the true label; not "
-    "comparable with L-infinity.",
-)
 PROTOCOLS["paper"] = Protocol(
     "paper",
     ThreatModel(space="normalized", clip=False, label="predicted"),
@@ -223,6 +225,13 @@ PROTOCOLS["paper"] = Protocol(
     "the attack moves away from the model's own prediction, and SPSA estimates its gradient at "
     "twice the image (a fault of cleverhans 4.0.0, kept on purpose); not comparable with protocol "
     "pixel.",
+)
+PROTOCOLS["l2"] = Protocol(
+    "l2",
+    ThreatModel(norm="l2"),
+    "a budget is the Euclidean length of the whole change, over all pixels in [0, 1]; adversarial "
+    "images are clipped to valid pixels, and the attack moves away from the true label; not "
+    "comparable with L-infinity.",
 )
 
 

@@ -142,8 +142,8 @@ def test_budgets(text: str, budget: Fraction, written: str) -> None:
 
 
 def test_lists_and_ranges_of_budgets() -> None:
-    assert parse_budgets("0.5,1,3", "l2") == (Fraction(1, 2), 1, 3)
-    assert parse_budgets("0:1:0.5", "l2") == (0, Fraction(1, 2), 1)
+    assert parse_budgets("0.5,1,3", "l2") == (Fraction(1, 2), Fraction(1), Fraction(3))
+    assert parse_budgets("0:1:0.5", "l2") == (Fraction(0), Fraction(1, 2), Fraction(1))
 
 
 @pytest.mark.parametrize("text", ["4/255", "1/255", "12.7/255"])

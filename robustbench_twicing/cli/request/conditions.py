@@ -141,8 +141,6 @@ def _is_on(item: SuiteItem, dataset: str | None, *, named: bool) -> bool:
 
 def _items(suite: Suite, options: EvalOptions) -> list[SuiteItem]:
     """The suite's items, with other attacks or budgets where the command line names them."""
-    norm = norm_of(options.protocol or suite.protocol)
-    budgets = None if options.eps is None else parse_budgets(options.eps, norm)
     if options.attacks is None:
         items = list(suite.conditions)
     else:
@@ -158,13 +156,17 @@ def _items(suite: Suite, options: EvalOptions) -> list[SuiteItem]:
             if not is_corruption(name)
         ]
         items += [named_item(name) for name in names if is_corruption(name)]
-    items = [
-        item
-        if item.corruption or item.attack == CLEAN or budgets is None
-        else item.model_copy(update={"eps": budgets})
-        for item in items
-    ]
+    if options.eps is not None:
+        items = [_with_budgets(item, suite, options, options.eps) for item in items]
     return with_corruptions(items, options)
+
+
+def _with_budgets(item: SuiteItem, suite: Suite, options: EvalOptions, eps: str) -> SuiteItem:
+    """With the budgets of the command line, of the norm of the item's own protocol."""
+    norm = norm_of(item.protocol or options.protocol or suite.protocol)
+    if item.corruption or item.attack == CLEAN:
+        return item
+    return item.model_copy(update={"eps": parse_budgets(eps, norm)})
 
 
 def _check_data_only(request: ConditionRequest) -> None:

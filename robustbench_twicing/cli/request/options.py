@@ -94,11 +94,7 @@ class EvalOptions:
     ] = None
     attacks: Annotated[
         str | None,
-        _opt(
-            "--attacks",
-            help="Replace the suite's conditions: clean,fgsm,pgd,imagenet-c/fog/3.",
-            panel=HOW,
-        ),
+        _opt("--attacks", help="In place of the suite's: clean,fgsm,imagenet-c/fog/3.", panel=HOW),
     ] = None
     eps: Annotated[
         str | None,
@@ -108,9 +104,7 @@ class EvalOptions:
         str | None,
         _opt("--protocol", help="pixel, paper or l2, in place of the suite's.", panel=HOW),
     ] = None
-    norm: Annotated[
-        str | None, _opt("--norm", help="l2 is short for --protocol l2.", panel=HOW)
-    ] = None
+    norm: Annotated[str | None, _opt("--norm", help="l2: --protocol l2.", panel=HOW)] = None
     set: Annotated[
         list[str],
         _opt(

@@ -33,7 +33,7 @@ def images(count: int = 8) -> Tensor:
 def test_the_two_threat_models() -> None:
     assert PROTOCOLS["pixel"].threat == PIXEL == ThreatModel("pixel", True, "true")
     assert ThreatModel("normalized", False, "predicted") == PAPER
-    assert list(PROTOCOLS) == ["pixel", "paper"]
+    assert list(PROTOCOLS) == ["pixel", "paper", "l2"]
     for words in ("normalised units", "own prediction", "twice the image", "not comparable"):
         assert words in PROTOCOLS["paper"].meaning
     for words in ("clipped", "true label"):
@@ -119,6 +119,7 @@ def test_spsa_has_its_fault_under_protocol_paper_and_that_is_no_change() -> None
     assert {name: each.settings["estimate_at"] for name, each in conditions.items()} == {
         "pixel": "iterate",
         "paper": "twice-the-image",
+        "l2": "iterate",
     }
     assert all(each.changed == {} for each in conditions.values())
     correct = ATTACKS["spsa"].condition(eps, "paper", {"estimate_at": "iterate"})

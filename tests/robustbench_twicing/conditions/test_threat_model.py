@@ -1,6 +1,7 @@
 """The ball, and the check that refuses what lies outside of it."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -169,6 +170,12 @@ def test_every_pixel_value_moved_by_every_usual_budget_passes() -> None:
         for threat in (PIXEL, ThreatModel(clip=False)):
             for bound in ball(x, budget / 255, threat):
                 check_adversarial(x, bound, budget / 255, threat)
+
+
+@pytest.mark.parametrize("other", [{"space": "normalized"}, {"clip": False}])
+def test_an_l2_ball_is_one_of_valid_pixels(other: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="L2"):
+        ThreatModel(norm="l2", **other)
 
 
 def test_distances_are_lengths_of_the_change() -> None:

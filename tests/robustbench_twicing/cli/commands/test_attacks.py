@@ -12,7 +12,7 @@ def test_every_attack_is_listed_with_source_and_constants(
     assert main(["attacks"]) == 0
     out = capsys.readouterr().out
     for name, spec in ATTACKS.items():
-        assert f"{name}: L-infinity, {spec.knowledge}" in out
+        assert f"{name}: {spec.norms}, {spec.knowledge}" in out
         assert spec.source in out
     assert "steps 20, rel_step 0.15" in out
     assert "under protocol paper: estimate_at twice-the-image" in out

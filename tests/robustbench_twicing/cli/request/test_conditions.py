@@ -8,7 +8,7 @@ import pytest
 
 from attacks import ATTACKS
 from attacks.corruptions import GeneratedImages
-from robustbench_twicing.cli.request.conditions import make_conditions, read_conditions
+from robustbench_twicing.cli.request.conditions import make_conditions, read_conditions, with_norm
 from robustbench_twicing.cli.request.options import EvalOptions
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
@@ -78,6 +78,53 @@ def test_the_protocol_may_be_another_than_the_suites() -> None:
 def test_the_paper_suite_contradicts_another_protocol() -> None:
     with pytest.raises(UserError, match="--suite paper is protocol paper, --protocol says pixel"):
         make(suite="paper", protocol="pixel")
+
+
+def test_under_l2_budgets_are_lengths() -> None:
+    assert keys(protocol="l2", attacks="clean,pgd", eps="0.5,3") == [
+        "l2:clean",
+        "l2:pgd@l2:0.5",
+        "l2:pgd@l2:3",
+    ]
+    assert keys(suite="l2")[:2] == ["l2:clean", "l2:fgsm@l2:0.1"]
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"protocol": "l2"}, "budgets of suite quick are of L-infinity; give --eps"),
+        ({"protocol": "pixel", "suite": "l2"}, "budgets of suite l2 are of L2; give --eps"),
+        ({"protocol": "l2", "eps": "4/255"}, "was L-infinity meant"),
+        ({"protocol": "l2", "eps": "0.5", "attacks": "apgd"}, "cannot follow protocol l2"),
+    ],
+)
+def test_norms_are_not_mixed_up(options: dict[str, str], line: str) -> None:
+    with pytest.raises(UserError, match=line):
+        make(**options)
+
+
+def test_a_suite_of_both_norms_takes_no_budgets_of_one(tmp_path: Path) -> None:
+    suite = tmp_path / "both.yaml"
+    suite.write_text("include: [quick, l2]")
+    assert {key.partition(":")[0] for key in keys(suite=str(suite))} == {"pixel", "l2"}
+    with pytest.raises(UserError, match="was L-infinity meant"):
+        make(suite=str(suite), eps="4/255")
+
+
+@pytest.mark.parametrize(
+    ("options", "protocol"),
+    [({"norm": "l2"}, "l2"), ({"norm": "L2", "protocol": "l2"}, "l2"), ({"norm": "linf"}, "pixel")],
+)
+def test_a_norm_is_short_for_a_protocol(options: dict[str, str], protocol: str) -> None:
+    assert with_norm(EvalOptions(**options)).protocol == protocol  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "options", [{"norm": "l2", "protocol": "paper"}, {"norm": "linf", "protocol": "l2"}]
+)
+def test_a_norm_beside_another_protocol_is_refused(options: dict[str, str]) -> None:
+    with pytest.raises(UserError, match="are two things; leave one out"):
+        with_norm(EvalOptions(**options))  # type: ignore[arg-type]
 
 
 def test_constants_are_set_by_attack_and_marked() -> None:

@@ -123,7 +123,7 @@ def test_budgets_of_one_attack_or_of_all() -> None:
         ),
         ("conditions: []\n", "x.yaml:1: the suite: .*a suite has at least one condition"),
         (
-            "conditions:\n- {attack: pgd}\nprotocol: l2\n",
+            "conditions:\n- {attack: pgd}\nprotocol: l1\n",
             r"x.yaml:3: .*allowed here: pixel",
         ),
         (
@@ -255,3 +255,12 @@ LAUGHS = "a: &a {x: 1}\n" + "".join(
 def test_an_alias_is_refused_before_it_stands_for_billions(text: str) -> None:
     with pytest.raises(UserError, match=r"the alias \*\w is not read here; write out"):
         parse_suite(text, "x.yaml")
+
+
+def test_budgets_are_of_the_norm_of_their_protocol() -> None:
+    text = "protocol: l2\nconditions:\n- {attack: pgd, eps: [0.5, 3]}\n"
+    assert parse_suite(text, "x").conditions[0].eps == (Fraction(1, 2), Fraction(3))
+    text = "conditions:\n- {attack: pgd, eps: [3], protocol: l2}\n"
+    assert parse_suite(text, "x").conditions[0].eps == (Fraction(3),)
+    with pytest.raises(UserError, match="is above 1"):
+        parse_suite("conditions:\n- {attack: pgd, eps: [3]}\n", "x")
