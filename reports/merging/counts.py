@@ -1,6 +1,6 @@
 """What is counted of the records of every entry, in one pass over all of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,8 @@ SATURATED_LOSS = 1e-7
 """Below it float32 takes the true class's probability for 1 and gradients vanish."""
 FEWEST_ANSWERS = 20
 """Images that can tell whether a network is no better than guessing."""
+MOST_BITS = 2**32
+"""One per entry and image, while all are counted."""
 NAN = float("nan")
 Query = Callable[[str], pa.Table]
 Answers = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -91,31 +93,33 @@ class Counts(NamedTuple):
         return self.scored + self.skipped + self.failed + self.missing + self.inherited
 
 
+# The hash of several values is an xor of theirs, so that only its own hash keeps them together.
+# Of counts, FILTER takes twice as long as nullif.
 # The sum of finite losses is Kahan's, which hardly depends on the order in which threads add.
 _SQL = f"""
 SELECT entry, status, count(*) AS scored,
-    count(*) FILTER (rank = 0) AS "right",
-    count(*) FILTER (rank < 5) AS top5,
-    count(*) FILTER (clean_rank = 0) AS "before",
-    count(*) FILTER (rank = 0 AND clean_rank = 0) AS robust,
+    count(nullif(rank = 0, false)) AS "right",
+    count(nullif(rank < 5, false)) AS top5,
+    count(nullif(clean_rank = 0, false)) AS "before",
+    count(nullif(rank = 0 AND clean_rank = 0, false)) AS robust,
     max(linf) AS linf, max(l2) AS l2, max(l0) AS l0,
-    max(linf) FILTER (rank = 0) AS linf_right,
+    max(CASE WHEN rank = 0 THEN linf END) AS linf_right,
     count(gradient) AS gradients,
-    count(*) FILTER (gradient = 0) AS zero_gradients,
-    count(*) FILTER (clean_loss < {SATURATED_LOSS}) AS saturated,
+    count(nullif(gradient = 0, false)) AS zero_gradients,
+    count(nullif(clean_loss < {SATURATED_LOSS}, false)) AS saturated,
     coalesce(if(isfinite(sum(change)), fsum(change), sum(change)), 0) AS loss_change,
-    min(least(loss, clean_loss)) FILTER (clean_rank = 0) AS lowest_loss,
-    max(greatest(loss, clean_loss)) FILTER (clean_rank = 0) AS highest_loss,
+    min(CASE WHEN clean_rank = 0 THEN least(loss, clean_loss) END) AS lowest_loss,
+    max(CASE WHEN clean_rank = 0 THEN greatest(loss, clean_loss) END) AS highest_loss,
     count(rank_8bit) AS rounded,
-    count(*) FILTER (rank_8bit = 0) AS rounded_right,
-    count(*) FILTER (rank = 0 AND rank_8bit IS NOT NULL) AS unrounded_right,
+    count(nullif(rank_8bit = 0, false)) AS rounded_right,
+    count(nullif(rank = 0 AND rank_8bit IS NOT NULL, false)) AS unrounded_right,
     count(clean_prediction) AS answered,
     min("index") AS first_index,
     max("index") AS last_index,
-    bit_xor(hash("index", target, clean_prediction)) AS answers,
-    bit_xor(hash("index", image)) AS images,
-    if(count(target) = count(*), bit_xor(hash("index", target)), NULL) AS targets,
-    if(count(pixels_sha256) = count(*), bit_xor(hash("index", pixels_sha256)), NULL) AS pixels
+    bit_xor(hash(hash("index", target, clean_prediction))) AS answers,
+    bit_xor(hash(hash("index", image))) AS images,
+    if(count(target) = count(*), bit_xor(hash(hash("index", target))), NULL) AS targets,
+    if(count(pixels_sha256) = count(*), bit_xor(hash(hash("index", pixels_sha256))), NULL) AS pixels
 FROM (
     SELECT *, nullif(CASE WHEN clean_rank = 0 THEN loss - clean_loss END, 'nan'::DOUBLE) AS change
     FROM records
@@ -150,11 +154,54 @@ def count_records(query: Query, entries: int) -> tuple[Counts, ...]:
 _MAY_LACK = ("linf", "l2", "l0", "linf_right", "lowest_loss", "highest_loss")
 
 
-def clean_answers(query: Query, entries: Sequence[Counts]) -> dict[int, Answers]:
-    """Labels and clean predictions by `Counts.answers`; most conditions of a model share them.
+class RightBits(NamedTuple):
+    """Which images of an entry are right: bit N from the left is the N-th position.
+
+    Attributes:
+        top1: those with rank 0.
+        top5: those with a rank below 5.
+    """
+
+    top1: int
+    top5: int
+
+
+def which_are_right(query: Query, entries: Sequence[Counts]) -> dict[int, RightBits]:
+    """Of entries with scored images; without those in which two images have one position.
 
     Args:
         query: `Runs.arrow`.
+        entries: counts of all entries.
+    """
+    scored = [counts for counts in entries if counts.scored]
+    first = min((counts.first_index for counts in scored), default=0)
+    last = max((counts.last_index for counts in scored), default=0)
+    if len(scored) * (last - first) > MOST_BITS:
+        return {}
+    rows = query(
+        f"""SELECT entry,
+            bitstring_agg("index", {first}, {last}) FILTER (rank = 0)::VARCHAR AS top1,
+            bitstring_agg("index", {first}, {last}) FILTER (rank < 5)::VARCHAR AS top5
+        FROM records WHERE status = '{Status.OK}' GROUP BY entry"""
+    ).to_pylist()
+    rights = {
+        row["entry"]: RightBits(*(int(row[name] or "0", 2) for name in RightBits._fields))
+        for row in rows
+    }
+    return {
+        entry: right
+        for entry, right in rights.items()
+        if [bits.bit_count() for bits in right] == [entries[entry].right, entries[entry].top5]
+    }
+
+
+def clean_answers(
+    query: Callable[[str, Collection[int]], pa.Table], entries: Sequence[Counts]
+) -> dict[int, Answers]:
+    """Labels and clean predictions by `Counts.answers`; most conditions of a model share them.
+
+    Args:
+        query: `Runs.arrow`, of the records of some entries.
         entries: counts of all entries; few answers are left out.
     """
     first: dict[int, int] = {}
@@ -163,11 +210,9 @@ def clean_answers(query: Query, entries: Sequence[Counts]) -> dict[int, Answers]
             first.setdefault(counts.answers, position)
     if not first:
         return {}
-    pairs: pd.DataFrame = query(
-        f"""SELECT entry, target, clean_prediction, count(*) AS images FROM records
-        WHERE status = '{Status.OK}' AND clean_prediction IS NOT NULL
-        AND entry IN ({", ".join(map(str, first.values()))}) GROUP BY ALL"""
-    ).to_pandas()
+    sql = f"""SELECT entry, target, clean_prediction, count(*) AS images FROM records
+        WHERE status = '{Status.OK}' AND clean_prediction IS NOT NULL GROUP BY ALL"""
+    pairs: pd.DataFrame = query(sql, first.values()).to_pandas()
     repeated = pairs.loc[pairs.index.repeat(pairs["images"])].groupby("entry")
     answers = {
         entry: (rows["target"].to_numpy(np.int64), rows["clean_prediction"].to_numpy(np.int64))

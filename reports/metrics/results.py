@@ -196,7 +196,7 @@ def _status(entry: Entry, counts: Counts) -> str:
 
 def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:
     """Flags of every entry, from its counts and those of its fellows under other attacks."""
-    answers = clean_answers(runs.arrow, runs.counts)
+    answers = clean_answers(runs.arrow_of, runs.counts)
     scored: dict[tuple[str, str, str], dict[int, Scored]] = {}
     for position, (entry, status) in enumerate(zip(runs.entries, statuses, strict=True)):
         if status == "ok":

@@ -1,5 +1,6 @@
 """When two numbers may be compared image by image, and the reason where they may not."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from robustbench_twicing.records.schema import Status
 
 from ..merging.identity import entry_identity
 from ..merging.runs import Entry, Runs
-from .paired import Rights
+from .paired import Pair, Rights, count_pair
 
 METRICS = {"top1": 1, "top5": 5}
 """Metrics that are right or wrong per image, and the rank below which an image is right."""
@@ -53,6 +54,41 @@ def is_tested(condition: Condition) -> bool:
     return not (condition.about.control or (condition.is_attacked and condition.eps == 0))
 
 
+def pair_of(
+    runs: Runs, first: int, second: int, metric: str = "top1", *, intersect: bool = False
+) -> Pair:
+    """How many images both entries have right, only one, or neither.
+
+    Args:
+        runs: merged runs.
+        first: position of the one entry.
+        second: position of the other.
+        metric: of `METRICS`.
+        intersect: as in `match`.
+
+    Raises:
+        Unlike: as `match`.
+    """
+    entries = runs.entries[first], runs.entries[second]
+    counts = runs.counts[first], runs.counts[second]
+    _check_conditions(*entries)
+    if not intersect:
+        _check_data(*entries)
+        if counts[0].images != counts[1].images:
+            raise Unlike(OTHER_IMAGES)
+    names = ["scored", "images", *_alike_columns(*entries).values()]
+    same = all(getattr(counts[0], name) == getattr(counts[1], name) is not None for name in names)
+    if not (same and first in runs.rights and second in runs.rights):
+        return count_pair(*match(runs, first, second, intersect=intersect).rights(metric))
+    bits = [getattr(runs.rights[entry], metric) for entry in (first, second)]
+    both = (bits[0] & bits[1]).bit_count()
+    only_first, only_second = (right.bit_count() - both for right in bits)
+    return Pair(both, only_first, only_second, counts[0].scored - both - only_first - only_second)
+
+
+OTHER_IMAGES = "they were scored on other images, since some could not be read"
+
+
 def match(runs: Runs, first: int, second: int, *, intersect: bool = False) -> Matched:
     """The scored records of two entries, paired by image.
 
@@ -73,7 +109,7 @@ def match(runs: Runs, first: int, second: int, *, intersect: bool = False) -> Ma
     first_images, second_images = (rows["image"].to_numpy(object) for rows in matched)
     if not np.array_equal(first_images, second_images):
         if not intersect:
-            raise Unlike("they were scored on other images, since some could not be read")
+            raise Unlike(OTHER_IMAGES)
         _, *positions = np.intersect1d(first_images, second_images, return_indices=True)
         order = np.argsort(positions[0])  # as in the data set, not as the ids were read
         matched = Matched(
@@ -110,14 +146,39 @@ def _differ(difference: Difference) -> str:
 
 def _check_same_images(first_entry: Entry, second_entry: Entry, matched: Matched) -> None:
     """The same ids must be the same images: labels, and pixels where both crop alike."""
-    names = ["target"]
-    views = [entry.evaluation.preprocessing for entry in (first_entry, second_entry)]
-    if all(getattr(views[0], name) == getattr(views[1], name) for name in IMAGES):
-        names.append("pixels_sha256")
-    for name in names:
+    for name in _alike_columns(first_entry, second_entry):
         first, second = (rows[name].to_numpy() for rows in matched)
         unlike = np.flatnonzero(first != second)
         if len(unlike):
             image = matched.first["image"].iloc[int(unlike[0])]
             what = "another label" if name == "target" else "other pixels"
             raise Unlike(f"image {image} has {what} there ({len(unlike)} such images)")
+
+
+def _alike_columns(first_entry: Entry, second_entry: Entry) -> dict[str, str]:
+    """Columns that must be equal in both, and what is counted of them."""
+    views = [entry.evaluation.preprocessing for entry in (first_entry, second_entry)]
+    crop_alike = all(getattr(views[0], name) == getattr(views[1], name) for name in IMAGES)
+    return {"target": "targets"} | ({"pixels_sha256": "pixels"} if crop_alike else {})
+
+
+def changed_images(runs: Runs, pairs: Sequence[tuple[int, int]]) -> pd.DataFrame:
+    """Images of pairs of entries that only one of the two has right, by pair and position.
+
+    Returns:
+        ``pair`` (its position), ``image, target, baseline_prediction, prediction`` and ``change``:
+        ``won`` where only the second is right, ``lost`` where only the first is.
+    """
+    values = ", ".join(str((number, *entries)) for number, entries in enumerate(pairs))
+    return runs.query(
+        f"""SELECT pair, base.image, base.target::BIGINT AS target,
+            base.prediction::BIGINT AS baseline_prediction,
+            other.prediction::BIGINT AS prediction,
+            if(other.rank = 0, 'won', 'lost') AS change
+        FROM (VALUES {values}) AS pairs(pair, first, second)
+        JOIN records AS base ON base.entry = first
+        JOIN records AS other ON other.entry = second AND other.image = base.image
+        WHERE base.status = '{Status.OK}' AND other.status = '{Status.OK}'
+            AND (base.rank = 0) <> (other.rank = 0)
+        ORDER BY pair, base.index"""
+    )

@@ -4,8 +4,10 @@
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +16,8 @@ from robustbench_twicing.errors import UserError
 
 from ..merging.runs import Entry, Runs
 from ..text.csv_text import save_csv
-from .comparable import Matched, Unlike, is_tested, match
-from .paired import SIGNIFICANT, count_pair, difference_interval, holm, mcnemar
+from .comparable import Unlike, changed_images, is_tested, pair_of
+from .paired import SIGNIFICANT, Pair, difference_interval, holm, mcnemar
 
 ROWS = (
     *("dataset", "protocol", "condition", "baseline", "label", "n_images", "images"),
@@ -33,7 +35,8 @@ Place = tuple[str, str, str]
 """Data set (as the run calls it), protocol and condition."""
 
 
-class Comparison(NamedTuple):
+@dataclass(frozen=True)
+class Comparison:
     """Labels against a baseline.
 
     Attributes:
@@ -43,15 +46,26 @@ class Comparison(NamedTuple):
             over all rows that are tests (`is_tested`), NaN for others. ``images`` is `ALL_IMAGES`,
             or says of how many these are the common ones. ``flags`` and ``baseline_flags`` are
             those of both results.
-        changed: columns `CHANGED`; ``change`` is ``won`` where only the label is right, ``lost``
-            where only the baseline is.
         notes: what was not compared, and why; and what must be known of the runs.
+        runs: whose entries were compared.
+        pairs: of each row the positions of both entries.
     """
 
     baseline: str
     rows: pd.DataFrame
-    changed: pd.DataFrame
     notes: tuple[str, ...]
+    runs: Runs
+    pairs: tuple[tuple[int, int], ...]
+
+    @cached_property
+    def changed(self) -> pd.DataFrame:
+        """Images that only one of two has right: columns `CHANGED`.
+
+        ``change`` is ``won`` where only the label is right, ``lost`` where only the baseline is.
+        """
+        changed = changed_images(self.runs, self.pairs)
+        about = self.rows[list(CHANGED[:5])].iloc[changed.pop("pair")]
+        return pd.concat([about.reset_index(drop=True), changed], axis=1)[list(CHANGED)]
 
 
 def compare(
@@ -129,7 +143,7 @@ class _Comparing:
         self.statuses, self.flags = list(table["status"]), list(table["flags"])
         self.intersect, self.seed = intersect, seed
         self.rows: list[dict[str, Any]] = []
-        self.changed: list[pd.DataFrame] = []
+        self.pairs: list[tuple[int, int]] = []
         self.notes: list[str] = []
         self.places: dict[str, dict[Place, int]] = {}
         for position, entry in enumerate(runs.entries):
@@ -152,9 +166,8 @@ class _Comparing:
         tested = rows["p_holm"].notna()
         rows.loc[tested, "p_holm"] = holm(list(rows.loc[tested, "p"]))
         rows["significant"] = rows["p_holm"] < SIGNIFICANT
-        changed = pd.concat(self.changed, ignore_index=True)
         notes = tuple(dict.fromkeys([*self.notes, *self.runs.notes]))
-        return Comparison(self.baseline, rows[list(ROWS)], changed[list(CHANGED)], notes)
+        return Comparison(self.baseline, rows[list(ROWS)], notes, self.runs, tuple(self.pairs))
 
     def _is_scored(self, place: Place, label: str, first: int, second: int) -> bool:
         for name, position in ((self.baseline, first), (label, second)):
@@ -167,8 +180,7 @@ class _Comparing:
         return True
 
     def _add(self, place: Place, label: str, first: int, second: int) -> None:
-        matched = self._match(place, label, first, second)
-        pair = count_pair(*matched.rights())
+        pair = self._pair(place, label, first, second)
         entry = self.runs.entries[second]
         low, high = difference_interval(pair, seed=self.seed)
         about = dict(zip(ROWS[:5], (*place, self.baseline, label), strict=True))
@@ -191,11 +203,11 @@ class _Comparing:
                 "flags": self.flags[second],
             }
         )
-        self.changed.append(_changed(matched, about))
+        self.pairs.append((first, second))
 
-    def _match(self, place: Place, label: str, first: int, second: int) -> Matched:
+    def _pair(self, place: Place, label: str, first: int, second: int) -> Pair:
         try:
-            return match(self.runs, first, second, intersect=self.intersect)
+            return pair_of(self.runs, first, second, intersect=self.intersect)
         except Unlike as reason:
             hint = "" if self.intersect else _hint(str(reason))
             raise UserError(
@@ -231,19 +243,3 @@ def _absent(
 
 def _hint(reason: str) -> str:
     return INTERSECT if "data sets differ" in reason or "not be read" in reason else ""
-
-
-def _changed(matched: Matched, about: dict[str, str]) -> pd.DataFrame:
-    """Images that only one of the two has right."""
-    first, second = matched.rights()
-    at = np.flatnonzero(first != second)
-    changed = pd.DataFrame(
-        {
-            "image": matched.first["image"].iloc[at].astype(str).to_numpy(),
-            "target": matched.first["target"].iloc[at].to_numpy(np.int64),
-            "baseline_prediction": matched.first["prediction"].iloc[at].to_numpy(np.int64),
-            "prediction": matched.second["prediction"].iloc[at].to_numpy(np.int64),
-            "change": np.where(second[at], "won", "lost"),
-        }
-    )
-    return changed.assign(**about)

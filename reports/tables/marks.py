@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ..merging.runs import Runs
-from ..statistics.comparable import METRICS, Unlike, is_tested, match
-from ..statistics.paired import SIGNIFICANT, count_pair, holm, mcnemar
+from ..statistics.comparable import METRICS, Unlike, is_tested, pair_of
+from ..statistics.paired import SIGNIFICANT, holm, mcnemar
 from .table import Mark, Table
 
 Marking = Literal["best", "significant", "none"]
@@ -134,7 +134,7 @@ def _p_value(
     if min(entries) < 0 or not is_tested(runs.entries[entries[0]].condition):
         return None
     try:
-        return mcnemar(count_pair(*match(runs, *entries).rights(metric)))
+        return mcnemar(pair_of(runs, entries[0], entries[1], metric))
     except Unlike as reason:
         names = " and ".join(runs.entries[entry].evaluation.label for entry in entries)
         return f"{names} are not tested against each other: {reason}."

@@ -144,7 +144,7 @@ def counted(rows: pd.DataFrame) -> tuple[Counts, Answers | None]:
     if "index" not in whole:
         whole["index"] = np.arange(len(whole))
     runs = runs_of([entry(clean())], whole)
-    return runs.counts[0], clean_answers(runs.arrow, runs.counts).get(runs.counts[0].answers)
+    return runs.counts[0], clean_answers(runs.arrow_of, runs.counts).get(runs.counts[0].answers)
 
 
 _NO_RUNS = Runs()

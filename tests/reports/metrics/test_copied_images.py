@@ -50,6 +50,8 @@ def test_clean_files_in_a_corrupted_folder_are_flagged() -> None:
 def test_some_equal_images_may_be_chance_and_attacks_are_of_the_clean_ones() -> None:
     snow, attacked = shown("imagenet-c/snow/5", "pqs"), shown("pgd", "ppp", images=None)
     assert copied_images(dict(enumerate([CLEAN, FOG, snow, attacked]))) == {}
+    swapped = shown("imagenet-c/snow/5", "qpr")
+    assert copied_images(dict(enumerate([FOG, swapped]))) == {}
     assert copied_images({0: FOG}) == {}
 
 
