@@ -54,12 +54,9 @@ def check_same(runs: "Runs") -> None:
         UserError: with the first difference.
     """
     half = len(runs.entries) // 2
-    content = {
-        entry: hashed
-        for entry, *hashed in runs.query(
-            f"SELECT entry, count(*), sum(hash(hash({', '.join(FACTS)}))) FROM records GROUP BY entry"
-        ).itertuples(index=False)
-    }
+    hashed = f"bit_xor(hash(hash({', '.join(FACTS)})))"
+    rows = runs.query(f"SELECT entry, count(*), {hashed} FROM records GROUP BY entry")
+    content = {entry: facts for entry, *facts in rows.itertuples(index=False)}
     for first, second in zip(range(half), range(half, 2 * half), strict=True):
         earlier, entry = runs.entries[first], runs.entries[second]
         difference = first_difference(entry_identity(earlier), entry_identity(entry))
