@@ -22,6 +22,7 @@ from ..errors import BrokenAttackError, ModelChangedError
 from ..files.printable import one_line
 from ..records.adversarial import AdversarialStore
 from ..records.cost import CostMeter
+from ..records.failures import Positions
 from .checks.network_guard import NetworkGuard
 from .clean_step import CleanBatch
 from .progress import Step
@@ -39,6 +40,7 @@ def attack_rows(
     clean: CleanBatch,
     conditions: Sequence[Condition],
     meter: CostMeter,
+    again: Positions | None = None,
 ) -> Iterator[pa.Table]:
     """The rows of every condition that attacks the clean images or leaves them as they are.
 
@@ -48,8 +50,12 @@ def attack_rows(
         clean: their clean scores.
         conditions: without those that show other images or look at other classes.
         meter: charged with passes and time.
+        again: of a second attempt, the images that failed, by condition; a sweep with any is run
+            as a whole, since its budgets may share work.
     """
     for group in sweep_groups(conditions):
+        if again is not None and not any(condition.key in again for condition in group):
+            continue
         for condition, outcome in _outcomes(context, batch, clean, group, meter):
             yield score_rows(clean.fields, condition, outcome)
             units = len(batch.indices) * condition.units

@@ -11,6 +11,7 @@ from torch import Tensor
 from ..conditions.condition import Condition
 from ..data.loader import LoadedBatch, to_tensor
 from ..records.cost import CostMeter
+from ..records.failures import Positions
 from ..records.parts import PartRecords
 from .attack_step import attack_rows
 from .checks.first_part import network_flags
@@ -41,6 +42,7 @@ def evaluate_part(
     conditions: Sequence[Condition],
     device: torch.device,
     meter: CostMeter,
+    again: Positions | None = None,
 ) -> PartRecords:
     """All conditions on one range of images; halved and tried again when memory runs out.
 
@@ -52,6 +54,8 @@ def evaluate_part(
         conditions: in the order of the record.
         device: of the model.
         meter: watches the classifier; what it counted before is forgotten.
+        again: images to be computed again, by condition, in a part that has been evaluated before:
+            only batches with such images are, and only attacks under which there are any.
 
     Returns:
         One row per condition and image, unreadable and missing images included.
@@ -62,10 +66,12 @@ def evaluate_part(
     meter.costs = {}
     size = context.batch_size
     fit = partial(in_pieces_that_fit, batch_size=size, label=context.label, device=device)
-    pieces = fit(clean, partial(_clean_and_attacked, context, conditions, device, meter))
+    work = partial(_clean_and_attacked, context, conditions, device, meter, again)
+    done = fit(clean, work)
+    pieces = [piece for piece in done if piece is not None]
     fields = joined([piece.fields for piece in pieces])
     rows = [table for piece in pieces for table in piece.rows]
-    halved = len(pieces) > _batches(clean, size)
+    halved = len(done) > _batches(clean, size)
     by_key = {condition.key: condition for condition in conditions}
     for batch in corrupted:
         condition = by_key[batch.source or ""]
@@ -80,7 +86,7 @@ def evaluate_part(
     rows += [_absent_rows(context, clean, condition) for condition in conditions]
     flags = ["batch-halved"] if halved else []
     flags += [flag for piece in pieces for flag in piece.flags]
-    if clean.part == 0 and pieces:
+    if clean.part == 0 and pieces and again is None:
         with meter.uncharged():
             flags += _network_flags(context, clean, pieces[0].logits, conditions, device)
     return PartRecords(in_order(rows, conditions), meter.costs, tuple(dict.fromkeys(flags)))
@@ -96,18 +102,29 @@ def _clean_and_attacked(
     conditions: Sequence[Condition],
     device: torch.device,
     meter: CostMeter,
+    again: Positions | None,
     batch: LoadedBatch,
-) -> _Piece:
+) -> _Piece | None:
     """Score the clean images, and attack them under every condition that does not show others."""
+    if again is not None:
+        again = _of_batch(again, batch)
+        if not again:
+            return None
     clean = score_clean(context, batch, conditions, device, meter)
     rows = list(class_subset_rows(context, batch, clean, conditions))
     on_clean = [one for one in conditions if one.images is None and one.class_subset is None]
-    rows += attack_rows(context, batch, clean, on_clean, meter)
+    rows += attack_rows(context, batch, clean, on_clean, meter, again)
     logits = clean.attacked.logits
     flags: tuple[str, ...] = (TIES,) if has_ties(logits) else ()
     if clean.guard is not None and clean.guard.changed_by_itself:
         flags += (CHANGES_ITSELF,)
     return _Piece(clean.fields, rows, logits, flags)
+
+
+def _of_batch(positions: Positions, batch: LoadedBatch) -> Positions:
+    """Those images that are in a batch; without the conditions of none of them."""
+    here = {key: images.intersection(batch.indices) for key, images in positions.items()}
+    return {key: images for key, images in here.items() if images}
 
 
 def _absent_rows(context: Context, batch: LoadedBatch, condition: Condition) -> pa.Table:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import filterfalse, islice, takewhile
 from pathlib import Path
@@ -24,13 +24,13 @@ from ..records.adversarial import FOLDER as ADVERSARIAL
 from ..records.adversarial import AdversarialStore
 from ..records.cost import CostMeter
 from ..records.environment import describe_environment
-from ..records.manifest import Evaluation
 from ..records.run_folder import RunFolder, part_size_of
 from ..records.session import quarantine_damaged_parts, session
 from .manifest import make_manifest
 from .options import PRECISIONS, Options
 from .part import evaluate_part
 from .progress import Report, Step, Stop, silent
+from .retrying import Attempted, Work
 from .tasks import Context, Task, rescored
 from .validation import check_request, check_same_images
 
@@ -107,12 +107,22 @@ def evaluate_models(
         "kernels": _kernels(models.values()),
         "batch_size": options.batch_size,
     }
+    attempted = Attempted()
+    works = [
+        Work(folder, evaluation, options.shard, attempted)
+        for evaluation in folder.manifest.evaluations  # in the order in which the run was begun
+    ]
     # A look at a finished run leaves it as it is.
-    noted = nullcontext() if folder.complete else session(folder, note)
+    noted = (
+        nullcontext()
+        if folder.complete and not any(work.failed for work in works)
+        else session(folder, note)
+    )
     with noted:
-        for evaluation in folder.manifest.evaluations:  # in the order in which the run was begun
+        for work in works:
             if stop.now:
                 break
+            evaluation = work.evaluation
             classifier, task = models[evaluation.label], tasks_by_name[evaluation.dataset.name]
             by_key = {condition.key: condition for condition in task.conditions}
             conditions = [by_key[key] for key in evaluation.conditions]
@@ -129,29 +139,24 @@ def evaluate_models(
                     options.batch_size,
                     rescored(task.data, options.seed, score_8bit),
                 )
-                _evaluate(context, conditions, folder, evaluation, options, stop)
+                _evaluate(context, conditions, work, options, stop)
+    attempted.say()
     return Run(folder)
 
 
 def _evaluate(
-    context: Context,
-    conditions: Sequence[Condition],
-    folder: RunFolder,
-    evaluation: Evaluation,
-    options: Options,
-    stop: Stop,
+    context: Context, conditions: Sequence[Condition], work: Work, options: Options, stop: Stop
 ) -> None:
-    """One model, on its device, on one data set: the parts that are missing."""
-    data, size = context.data, folder.manifest.part_size
-    parts = options.shard.parts(range(folder.part_count(evaluation)))
-    quarantine_damaged_parts(folder, evaluation, options.shard.first_parts(parts))
+    """One model, on its device, on one data set: parts that are missing, then error rows again."""
+    data, folder, evaluation = context.data, work.folder, work.evaluation
+    size = folder.manifest.part_size
+    quarantine_damaged_parts(folder, evaluation, options.shard.first_parts(work.parts))
     sources = {one.key: one.images for one in conditions if one.images is not None}
     maker = Maker(data, context.classifier.preprocessing, sources, options.seed, size)
     check_same_images(folder, evaluation, maker, conditions)
-    is_there = partial(folder.is_there, evaluation)
-    done = len(data) - _images_of(filterfalse(is_there, parts), size, len(data))
+    done = len(data) - _images_of(filterfalse(work.is_finished, work.parts), size, len(data))
     context.report(Step(context.label, "", done, done * units(conditions), resumed=True))
-    if all(map(is_there, parts)):
+    if all(map(work.is_finished, work.parts)):
         return  # nothing is locked or written: the folder may be read-only
     device = choose_device(options.device)
     meter = CostMeter()
@@ -159,26 +164,30 @@ def _evaluate(
     with folder.owner(evaluation) as owner, full_fp32(device), watched:
         if any(condition.sweep is not None for condition in conditions):
             context = context._replace(state=NetworkState(context.classifier))
-        batches = load_batches(
-            maker,
-            owner.claimed(takewhile(lambda part: not stop.now, parts), is_there),
-            batch_size=size,
-            skip_bad=options.on_bad_image == "skip",
-            workers=options.workers,
+        evaluate = partial(
+            evaluate_part, context, conditions=conditions, device=device, meter=meter
         )
-        stop.part_begins()
-        with closing(batches):
-            for clean in batches:
-                folder.check_still_there()
-                corrupted = islice(batches, len(sources))
-                content = evaluate_part(context, clean, corrupted, conditions, device, meter)
-                folder.write_part(evaluation, clean.part, content)
-                owner.release(clean.part)
-                images = len(clean.indices) + len(clean.absent)
-                context.report(Step(context.label, "", images, 0))
-                stop.part_ends()
-                if stop.now:
-                    break
+        for keys, parts in work.groups():
+            shown = {key: images for key, images in sources.items() if not keys or key in keys}
+            batches = load_batches(
+                replace(maker, sources=shown),
+                owner.claimed(takewhile(lambda part: not stop.now, parts), work.is_finished),
+                batch_size=size,
+                skip_bad=options.on_bad_image == "skip",
+                workers=options.workers,
+            )
+            stop.part_begins()
+            with closing(batches):
+                for clean in batches:
+                    folder.check_still_there()
+                    compute = partial(evaluate, clean, islice(batches, len(shown)))
+                    folder.write_part(evaluation, clean.part, work.records(clean.part, compute))
+                    owner.release(clean.part)
+                    images = len(clean.indices) + len(clean.absent)
+                    context.report(Step(context.label, "", images, 0))
+                    stop.part_ends()
+                    if stop.now:
+                        return
 
 
 def _kernels(models: Iterable[Classifier]) -> str:

@@ -3,6 +3,7 @@
 - `run_folder`: `RunFolder`, which holds it all; `manifest`: run.json; `schema`: columns.
 - `identity`: when two manifests are of the same run; `first_version`: what older folders leave out.
 - `parts`: Parquet files read back and checked; `locks`: who works on which.
+- `failures`: error rows, which are computed again.
 - `session`: the work of one process; `environment`: its machine and versions; `cost`: its passes.
 - `adversarial`: images kept for a look; `guessing`: whether answers know anything of the images.
 """
@@ -11,6 +12,7 @@ __all__ = [
     "adversarial",
     "cost",
     "environment",
+    "failures",
     "guessing",
     "identity",
     "manifest",

@@ -178,6 +178,16 @@ class RunFolder:
         frame: pd.DataFrame = self.read(evaluation, part)[0].to_pandas()
         return frame
 
+    def part(self, evaluation: Evaluation, part: int) -> PartRecords:
+        """One part that is there, with its costs and flags.
+
+        Raises:
+            UserError: a damaged part.
+        """
+        table, meta = self.read(evaluation, part)
+        costs = {name: Cost(**cost) for name, cost in meta["costs"].items()}
+        return PartRecords(table, costs, tuple(meta["flags"]))
+
     def check_part(self, evaluation: Evaluation, part: int) -> None:
         """Read one part that is there.
 
@@ -213,11 +223,11 @@ class RunFolder:
         tables, costs, flags = [RECORD_SCHEMA.empty_table()], dict[str, Cost](), dict[str, None]()
         for part in range(self.part_count(evaluation)):
             if self.is_there(evaluation, part):
-                table, meta = self.read(evaluation, part)
-                tables.append(table)
-                flags.update(dict.fromkeys(meta["flags"]))
-                for name, cost in meta["costs"].items():
-                    costs.setdefault(name, Cost()).add(Cost(**cost))
+                records = self.part(evaluation, part)
+                tables.append(records.table)
+                flags.update(dict.fromkeys(records.flags))
+                for name, cost in records.costs.items():
+                    costs.setdefault(name, Cost()).add(cost)
         return PartRecords(pa.concat_tables(tables), costs, tuple(flags))
 
     def records(self, evaluation: Evaluation) -> Records:
