@@ -39,8 +39,7 @@ class Attempted:
             names = name_some([key.partition(":")[2] for key in self.rows])
             rows, left = self.rows.total(), self.left.total()
             log.warning(
-                "%d error rows of before were computed again (%s): %d are errors again, %d have "
-                "values now",
+                "%d error rows were computed again (%s): %d are errors again, %d have values now",
                 *(rows, names, left, rows - left),
             )
 
