@@ -182,20 +182,12 @@ class RunFolder:
         """One part that is there, with its costs and flags.
 
         Raises:
-            UserError: a damaged part.
+            DamagedPartError: it is not what was written there.
+            UserError: the system cannot read it.
         """
         table, meta = self.read(evaluation, part)
         costs = {name: Cost(**cost) for name, cost in meta["costs"].items()}
         return PartRecords(table, costs, tuple(meta["flags"]))
-
-    def check_part(self, evaluation: Evaluation, part: int) -> None:
-        """Read one part that is there.
-
-        Raises:
-            DamagedPartError: it is not what was written there.
-            UserError: the system cannot read it.
-        """
-        self.read(evaluation, part)
 
     def read(
         self, evaluation: Evaluation, part: int, coded: Sequence[str] = ()

@@ -80,7 +80,7 @@ def quarantine_damaged_parts(
         if not is_there(path):
             continue
         try:
-            folder.check_part(evaluation, part)
+            folder.part(evaluation, part)
         except DamagedPartError as error:
             aside = _rename(path)
             if aside is not None:
