@@ -11,7 +11,7 @@ from torch import Tensor
 from ..conditions.condition import Condition
 from ..data.loader import LoadedBatch, to_tensor
 from ..records.cost import CostMeter
-from ..records.failures import Positions
+from ..records.failures import Positions, failed_rows
 from ..records.parts import PartRecords
 from .attack_step import attack_rows
 from .checks.first_part import network_flags
@@ -22,7 +22,7 @@ from .clean_step import class_subset_rows, score_clean
 from .corruption_step import score_corrupted, with_clean_image
 from .out_of_memory import in_pieces_that_fit
 from .progress import Step
-from .rows import Columns, absent_rows, in_order, joined
+from .rows import Columns, absent_rows, in_order, joined, with_second_attempt
 from .tasks import Context
 
 
@@ -42,7 +42,7 @@ def evaluate_part(
     conditions: Sequence[Condition],
     device: torch.device,
     meter: CostMeter,
-    again: Positions | None = None,
+    old: PartRecords | None = None,
 ) -> PartRecords:
     """All conditions on one range of images; halved and tried again when memory runs out.
 
@@ -54,8 +54,7 @@ def evaluate_part(
         conditions: in the order of the record.
         device: of the model.
         meter: watches the classifier; what it counted before is forgotten.
-        again: images to be computed again, by condition, in a part that has been evaluated before:
-            only batches with such images are, and only attacks under which there are any.
+        old: the part as it was, where its error rows alone are to be computed again.
 
     Returns:
         One row per condition and image, unreadable and missing images included.
@@ -64,6 +63,7 @@ def evaluate_part(
         UserError: memory runs out for a single image.
     """
     meter.costs = {}
+    again = None if old is None else failed_rows(old.table)
     size = context.batch_size
     fit = partial(in_pieces_that_fit, batch_size=size, label=context.label, device=device)
     work = partial(_clean_and_attacked, context, conditions, device, meter, again)
@@ -89,7 +89,8 @@ def evaluate_part(
     if clean.part == 0 and pieces and again is None:
         with meter.uncharged():
             flags += _network_flags(context, clean, pieces[0].logits, conditions, device)
-    return PartRecords(in_order(rows, conditions), meter.costs, tuple(dict.fromkeys(flags)))
+    new = PartRecords(in_order(rows, conditions), meter.costs, tuple(dict.fromkeys(flags)))
+    return new if old is None else with_second_attempt(old, new, conditions)
 
 
 def _batches(part: LoadedBatch, batch_size: int) -> int:

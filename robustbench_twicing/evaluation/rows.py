@@ -16,6 +16,9 @@ from ..data.dataset import Dataset
 from ..data.decoding import BadImageError
 from ..data.loader import Absent, LoadedBatch, pixels_hash
 from ..errors import BrokenAttackError, MissingImageError
+from ..records.cost import Cost
+from ..records.failures import failed_rows, keys_and_positions
+from ..records.parts import PartRecords
 from ..records.schema import RECORD_SCHEMA, Status
 
 Columns = dict[str, NDArray[Any]]
@@ -185,3 +188,34 @@ def _sorted(column: pa.ChunkedArray, kind: pa.DataType, order: NDArray[np.int64]
     if not pa.types.is_dictionary(kind):
         return column.take(order)
     return column.cast(kind.value_type).take(order).combine_chunks().dictionary_encode()
+
+
+def with_second_attempt(
+    old: PartRecords, new: PartRecords, conditions: Sequence[Condition]
+) -> PartRecords:
+    """A part with the second attempt's rows in place of its error rows.
+
+    Args:
+        old: the part as it was.
+        new: rows of the second attempt, of the images that had failed among others.
+        conditions: all, in the order of the record.
+
+    Returns:
+        Costs of both attempts: what the second one took is charged to the conditions that failed,
+        with the clean pass and the budgets that are computed beside them.
+    """
+    failed = failed_rows(old.table)
+    replaced = {
+        (key, position)
+        for key, position in keys_and_positions(new.table)
+        if position in failed.get(key, ())
+    }
+    kept = [place not in replaced for place in keys_and_positions(old.table)]
+    again = [place in replaced for place in keys_and_positions(new.table)]
+    table = in_order([old.table.filter(kept), new.table.filter(again)], conditions)
+    costs = {key: Cost(**vars(cost)) for key, cost in old.costs.items()}
+    first = next(condition.key for condition in conditions if condition.key in failed)
+    for key, cost in new.costs.items():
+        costs.setdefault(key if key in failed else first, Cost()).add(cost)
+    flags = tuple(dict.fromkeys([*old.flags, *new.flags]))
+    return PartRecords(table, costs, flags)

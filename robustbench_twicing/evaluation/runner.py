@@ -24,13 +24,13 @@ from ..records.adversarial import FOLDER as ADVERSARIAL
 from ..records.adversarial import AdversarialStore
 from ..records.cost import CostMeter
 from ..records.environment import describe_environment
+from ..records.failures import Attempted, Work
 from ..records.run_folder import RunFolder, part_size_of
 from ..records.session import quarantine_damaged_parts, session
 from .manifest import make_manifest
 from .options import PRECISIONS, Options
 from .part import evaluate_part
 from .progress import Report, Step, Stop, silent
-from .retrying import Attempted, Work
 from .tasks import Context, Task, rescored
 from .validation import check_request, check_same_images
 
@@ -109,7 +109,12 @@ def evaluate_models(
     }
     attempted = Attempted()
     works = [
-        Work(folder, evaluation, options.shard, attempted)
+        Work(
+            folder,
+            evaluation,
+            options.shard.parts(range(folder.part_count(evaluation))),
+            attempted,
+        )
         for evaluation in folder.manifest.evaluations  # in the order in which the run was begun
     ]
     # A look at a finished run leaves it as it is.

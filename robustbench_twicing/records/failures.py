@@ -1,6 +1,12 @@
-"""Error rows of finished parts, which the same command computes again."""
+"""Error rows of finished parts, which the same command computes again.
 
-from collections.abc import Iterable, Iterator, Mapping
+What failed for an outside reason has not failed for ever. A finished part keeps all other rows; an
+error that is the attack's own is there again.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,11 +15,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..files.atomic import asked
+from ..files.printable import name_some
 from .manifest import Evaluation
-from .parts import DamagedPartError
+from .parts import DamagedPartError, PartRecords
 from .run_folder import RunFolder
 from .schema import Status
 
+log = logging.getLogger(__name__)
 Stamp = tuple[int, int, int]
 Positions = Mapping[str, frozenset[int]]
 """By the key of a condition, positions of images in the data set."""
@@ -93,3 +101,79 @@ def _excludes_errors(statistics: "pq.Statistics | None") -> bool:
         return False
     low, high = statistics.min, statistics.max
     return not low <= Status.ERROR.value <= high
+
+
+class Attempted:
+    """How many error rows were tried again, for one line about them."""
+
+    def __init__(self) -> None:
+        self.rows: Counter[str] = Counter()
+        self.left: Counter[str] = Counter()
+
+    def add(self, old: PartRecords, now: PartRecords) -> None:
+        """A part was computed again."""
+        for counter, records in ((self.rows, old), (self.left, now)):
+            counter.update({key: len(rows) for key, rows in failed_rows(records.table).items()})
+
+    def say(self) -> None:
+        """How it went, where anything was tried."""
+        if self.rows:
+            names = name_some([key.partition(":")[2] for key in self.rows])
+            rows, left = self.rows.total(), self.left.total()
+            log.warning(
+                "%d error rows were computed again (%s): %d are errors again, %d have values now",
+                *(rows, names, left, rows - left),
+            )
+
+
+class Work:
+    """Which parts of an evaluation are to be computed, and under which conditions.
+
+    Args:
+        folder: of the run.
+        evaluation: as in its manifest.
+        parts: those of this process, in the order of work.
+        attempted: counts the error rows that are computed again.
+
+    Attributes:
+        failed: those that are there and have error rows.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        evaluation: Evaluation,
+        parts: Sequence[int],
+        attempted: Attempted,
+    ) -> None:
+        self.folder, self.evaluation, self.parts = folder, evaluation, parts
+        self.failed = failed_parts(folder, evaluation, self.parts)
+        self._attempted = attempted
+
+    def is_finished(self, part: int) -> bool:
+        """It is there; one with error rows only where another process has replaced it since."""
+        if part not in self.failed:
+            return self.folder.is_there(self.evaluation, part)
+        return stamp_of(self.folder.part_path(self.evaluation, part)) != self.failed[part].stamp
+
+    def groups(self) -> Iterator[tuple[frozenset[str], list[int]]]:
+        """Parts under all conditions (no keys), then those with errors under the same ones."""
+        groups: dict[frozenset[str], list[int]] = {frozenset(): []}
+        for part in self.parts:
+            keys = frozenset(self.failed[part].failed if part in self.failed else ())
+            groups.setdefault(keys, []).append(part)
+        yield from groups.items()
+
+    def records(self, part: int, compute: Callable[..., PartRecords]) -> PartRecords:
+        """The records of a part; of one that is there, error rows alone are new.
+
+        Args:
+            part: its number.
+            compute: evaluates it; with ``old``, its error rows alone.
+        """
+        if part not in self.failed:
+            return compute()
+        old = self.folder.part(self.evaluation, part)
+        now = compute(old=old)
+        self._attempted.add(old, now)
+        return now
