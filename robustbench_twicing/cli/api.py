@@ -79,6 +79,7 @@ def evaluate(
     workers: int = 1,
     cache: str | Path | None = None,
     score_8bit: str | None = None,
+    survivors: bool = False,
 ) -> EvaluatedRun:
     """Evaluate one model on one data set under some conditions, and write results.csv.
 
@@ -111,6 +112,8 @@ def evaluate(
         cache: folder in which decoded crops are kept; None keeps none.
         score_8bit: adversarial images that are scored rounded to 8 bits, too: ``sample`` or
             ``all``; None: a sample, or as the run began.
+        survivors: attack only images that no attack before has fooled, the cheapest attack first;
+            single attacks then have no accuracy, and their worst case has.
 
     Raises:
         TypeError: a model, data, conditions or number of a kind that is not accepted; it names
@@ -129,6 +132,7 @@ def evaluate(
         device=device,
         workers=workers,
         score_8bit=score_8bit,
+        survivors=survivors,
     )
     dataset = open_data(data, limit=limit, seed=limit_seed, num_classes=num_classes)
     if cache is not None:

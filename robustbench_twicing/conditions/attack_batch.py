@@ -78,6 +78,31 @@ class AttackBatch:
         self._copies["logits", "logits"] = logits.clone()
         return logits
 
+    def subset(self, positions: Sequence[int]) -> "AttackBatch":
+        """Some images of the batch, with the clean logits and gradients that are known of them.
+
+        Args:
+            positions: in the batch, ascending; of all images it is the batch itself.
+        """
+        rows = list(positions)
+        if len(rows) == len(self.x):
+            return self
+        images = [self.images[row] for row in rows]
+        part = AttackBatch(
+            self.model,
+            self.x[rows],
+            self.y[rows],
+            images=images,
+            seed=self.seed,
+            precision=self.precision,
+        )
+        part.__dict__["logits"] = self.logits[rows]
+        part._copies["logits", "logits"] = self.logits[rows]
+        for label, gradient in self._gradients.items():
+            part._gradients[label] = gradient[rows]
+            part._copies["gradient", label] = gradient[rows]
+        return part
+
     @contextmanager
     def attacking(self) -> Iterator[None]:
         """While an attack runs: the network computes in the attack's number format."""

@@ -19,6 +19,8 @@ BACKWARD_COST = 2.0
 CLEAN = "clean"
 CLASS_SUBSET = "readout"
 """The attack of the clean forward pass over a class subset: none, and not the clean number."""
+WORST = "worst"
+"""The attack of the worst case over all others, which is made from their records."""
 
 
 class Sweep(Protocol):

@@ -6,6 +6,7 @@ Read it in this order:
 - `manifest`: what run.json says; `options`: how it is computed, and which parts a process takes.
 - `runner`: the loop over models, data sets and parts; parts that are there are kept.
 - `part`: one range of images under all conditions: `clean_step`, `attack_step`, `corruption_step`.
+- `survivors`: attacks on those images alone that no attack before has fooled.
 - `class_subsets`: the clean pass over other classes; `checks/`: of the network.
 - `rows`: from scores to rows of the record; `out_of_memory`: a batch that is halved.
 - `progress`: what is told of finished work; `distributed`: the processes of torchrun.

@@ -19,7 +19,7 @@ from ..files.printable import one_line
 from ..records.cost import CostMeter
 from .checks.network_guard import NetworkGuard
 from .class_subsets import network_logits, subset_rows
-from .rows import Columns, Scores, as_clean, clean_fields, score
+from .rows import Columns, Scores, as_clean, clean_fields, score, take
 from .tasks import Context
 from .validation import check_classes, network_failure
 
@@ -42,6 +42,17 @@ class CleanBatch(NamedTuple):
     fields: Columns
     logits: Tensor
     guard: NetworkGuard | None = None
+
+    def subset(self, rows: Sequence[int]) -> "CleanBatch":
+        """Some images of the batch, in ascending order."""
+        chosen = list(rows)
+        return CleanBatch(
+            self.attacked.subset(chosen),
+            Scores(*(values[chosen] for values in self.scores)),
+            take(self.fields, chosen),
+            self.logits[chosen],
+            self.guard,
+        )
 
 
 def score_clean(

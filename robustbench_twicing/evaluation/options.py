@@ -92,6 +92,7 @@ class Options:
             ``sample`` or ``all``. None: a sample; a run that is continued keeps its own.
         save_adversarial: keep the adversarial images of the first N images.
         workers: processes that read and corrupt images; with 1, a thread of this process does.
+        survivors: attack only images that no attack before has fooled, the cheapest attack first.
     """
 
     seed: int = 0
@@ -104,6 +105,7 @@ class Options:
     score_8bit: str | None = None
     save_adversarial: int = 0
     workers: int = 1
+    survivors: bool = False
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:

@@ -23,6 +23,7 @@ from .corruption_step import score_corrupted, with_clean_image
 from .out_of_memory import in_pieces_that_fit
 from .progress import Step
 from .rows import Columns, absent_rows, in_order, joined, with_second_attempt
+from .survivors import survivor_rows
 from .tasks import Context
 
 
@@ -114,7 +115,8 @@ def _clean_and_attacked(
     clean = score_clean(context, batch, conditions, device, meter)
     rows = list(class_subset_rows(context, batch, clean, conditions))
     on_clean = [one for one in conditions if one.images is None and one.class_subset is None]
-    rows += attack_rows(context, batch, clean, on_clean, meter, again)
+    attack = survivor_rows if context.survivors else attack_rows
+    rows += attack(context, batch, clean, on_clean, meter, again)
     logits = clean.attacked.logits
     flags: tuple[str, ...] = (TIES,) if has_ties(logits) else ()
     if clean.guard is not None and clean.guard.changed_by_itself:

@@ -133,6 +133,24 @@ def score_rows(fields: Columns, condition: Condition, outcome: Outcome) -> pa.Ta
     return _table(fields | scored, condition, Status.OK.value, None)
 
 
+WITNESSED = ("prediction", "rank", "loss", "linf", "l2", "l0", "rank_8bit", "witness")
+"""Columns of an image that is not attacked, which are those of the attack that has fooled it."""
+
+
+def inherited_rows(
+    fields: Columns, condition: Condition, witnesses: Sequence[Mapping[str, Any]]
+) -> pa.Table:
+    """One row per image that is not attacked, since it is fooled.
+
+    Args:
+        fields: what is known of the clean images.
+        condition: under which they are not attacked.
+        witnesses: `WITNESSED` of each.
+    """
+    values = {name: np.array([row[name] for row in witnesses], object) for name in WITNESSED}
+    return _table(fields | values, condition, Status.INHERITED.value, None)
+
+
 def absent_rows(
     label: str, data: Dataset, absent: Sequence[Absent], condition: Condition
 ) -> pa.Table:

@@ -143,6 +143,7 @@ def evaluate_models(
                     _store(folder, options),
                     options.batch_size,
                     rescored(task.data, options.seed, score_8bit),
+                    survivors=options.survivors,
                 )
                 _evaluate(context, conditions, work, options, stop)
     attempted.say()

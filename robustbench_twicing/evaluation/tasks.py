@@ -37,6 +37,7 @@ class Context(NamedTuple):
         batch_size: images that are computed together, at most.
         rescored: positions of the images that are scored rounded to 8 bits, too.
         state: of the classifier before any attack; None where nothing is attacked.
+        survivors: attack only images that no attack before has fooled.
     """
 
     label: str
@@ -49,6 +50,7 @@ class Context(NamedTuple):
     batch_size: int = 32
     rescored: frozenset[int] = frozenset()
     state: NetworkState | None = None
+    survivors: bool = False
 
 
 def rescored(data: Dataset, seed: int, score_8bit: str) -> frozenset[int]:

@@ -50,6 +50,7 @@ def completed(values: dict[str, Any]) -> dict[str, Any]:
     return {
         "left_out": [],
         "score_8bit": "all",
+        "mode": "full",
         **values,
         "evaluations": evaluations,
         "conditions": conditions,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..classifiers.classifier import ModelRecord
-from ..conditions.condition import CLASS_SUBSET, CLEAN, Condition
+from ..conditions.condition import CLASS_SUBSET, CLEAN, WORST, Condition
 from ..data.preprocessing import Preprocessing
 from .manifest import DatasetRecord, Manifest
 
@@ -66,7 +66,10 @@ def seeded_identity(condition: Condition, manifest: Manifest) -> dict[str, Any]:
     identity = condition_identity(condition)
     if condition.attack in (CLEAN, CLASS_SUBSET):
         return identity
-    return identity | {"seed": manifest.seed, "attack_precision": manifest.attack_precision}
+    identity |= {"seed": manifest.seed, "attack_precision": manifest.attack_precision}
+    if condition.is_attacked and condition.attack != WORST:  # the worst case is that of both modes
+        identity["mode"] = manifest.mode
+    return identity
 
 
 def run_identity(manifest: Manifest) -> dict[str, Any]:
@@ -81,6 +84,7 @@ def run_identity(manifest: Manifest) -> dict[str, Any]:
         "seed": manifest.seed,
         "device": manifest.device,
         "attack precision": manifest.attack_precision,
+        "mode": manifest.mode,
         "part size": manifest.part_size,
         "data sets left out": sorted(manifest.left_out),
         "models": sorted({one.label for one in manifest.evaluations}),
@@ -138,6 +142,7 @@ OPTIONS: Mapping[str, str] = {
     "seed": "--seed",
     "device": "--device",
     "attack precision": "--attack-precision",
+    "mode": "--survivors",
     "part size": "--part-size",
     "data sets left out": "--without",
     "models": "--model and --label",

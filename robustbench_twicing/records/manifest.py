@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, Self
+from typing import Annotated, Any, Literal, NoReturn, Self
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -112,6 +112,7 @@ class Manifest:
         attack_precision: number format of the attacks' passes; scores are always in fp32.
         score_8bit: which adversarial images are scored rounded to 8 bits, too: ``all`` or a
             ``sample``.
+        mode: ``full``, or ``survivors``: attacked were images that no attack before had fooled.
         left_out: names of data sets that the suite has and the user left out.
         schema: version of the format.
     """
@@ -124,6 +125,7 @@ class Manifest:
     device: str = "cpu"
     attack_precision: str = "fp32"
     score_8bit: str = "sample"
+    mode: Literal["full", "survivors"] = "full"
     left_out: tuple[str, ...] = ()
     schema: int = SCHEMA_VERSION
 

@@ -124,6 +124,10 @@ class EvalOptions:
     spsa_samples: Annotated[
         int | None, _opt("--spsa-samples", help="Short for --set spsa.samples=N.", panel=HOW)
     ] = None
+    survivors: Annotated[
+        bool,
+        _opt("--survivors", help="Attack only what is still right, cheapest first.", panel=HOW),
+    ] = False
     attention: Annotated[
         str, _opt("--attention", help="Attention kernels: auto, explicit, fused.", panel=HOW)
     ] = "auto"
