@@ -240,7 +240,7 @@ class Random(ConvNet):
 
 def test_a_network_that_draws_random_numbers_is_refused(tmp_path: Path) -> None:
     model = Classifier(Random(), PREPROCESSING, ModelRecord("random"))
-    with pytest.raises(UserError, match="not-deterministic.*leave --survivors out"):
+    with pytest.raises(UserError, match=r"not-deterministic.*leave --survivors out"):
         run(model, noise(4), CONDITIONS[:2], tmp_path / "run", survivors=True)
     assert not (tmp_path / "run").exists()
 
