@@ -25,6 +25,7 @@ from ..records.adversarial import AdversarialStore
 from ..records.cost import CostMeter
 from ..records.environment import describe_environment
 from ..records.failures import Attempted, Work
+from ..records.manifest import Evaluation
 from ..records.run_folder import RunFolder, part_size_of
 from ..records.session import quarantine_damaged_parts, session
 from .manifest import make_manifest
@@ -108,15 +109,7 @@ def evaluate_models(
         "batch_size": options.batch_size,
     }
     attempted = Attempted()
-    works = [
-        Work(
-            folder,
-            evaluation,
-            options.shard.parts(range(folder.part_count(evaluation))),
-            attempted,
-        )
-        for evaluation in folder.manifest.evaluations  # in the order in which the run was begun
-    ]
+    works = [_work(folder, item, options, attempted) for item in folder.manifest.evaluations]
     # A look at a finished run leaves it as it is.
     noted = (
         nullcontext()
@@ -124,7 +117,7 @@ def evaluate_models(
         else session(folder, note)
     )
     with noted:
-        for work in works:
+        for work in works:  # in the order in which the run was begun
             if stop.now:
                 break
             evaluation = work.evaluation
@@ -148,6 +141,13 @@ def evaluate_models(
                 _evaluate(context, conditions, work, options, stop)
     attempted.say()
     return Run(folder)
+
+
+def _work(
+    folder: RunFolder, evaluation: Evaluation, options: Options, attempted: Attempted
+) -> Work:
+    parts = options.shard.parts(range(folder.part_count(evaluation)))
+    return Work(folder, evaluation, parts, attempted)
 
 
 def _evaluate(

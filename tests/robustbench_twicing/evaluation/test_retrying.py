@@ -17,7 +17,6 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records.run_folder import RunFolder
-from robustbench_twicing.seeds import Generators
 from tests.tiny import convnet, noise, quick_conditions, run, table, text
 
 NAME = "weather@4/255"
@@ -26,7 +25,9 @@ BROKEN: list[int] = []
 CALLS = [0]
 
 
-def weather(model: nn.Module, x: Tensor, y: Tensor, *, eps: float, generator: Generators) -> Tensor:
+def weather(
+    model: nn.Module, x: Tensor, y: Tensor, *, eps: float, generator: list[torch.Generator]
+) -> Tensor:
     """Random pixels, unless something outside is out of order."""
     CALLS[0] += 1
     if CALLS[0] in BROKEN:
@@ -164,8 +165,8 @@ def test_nothing_is_lost_where_the_second_attempt_ends_the_run(
 
 
 def test_images_that_cannot_be_read_are_no_error_of_an_attack(tmp_path: Path) -> None:
-    options = {"data": noise(4, bad=[1]), "on_bad_image": "skip"}
-    evaluate(tmp_path / "run", **options)
+    data = noise(4, bad=[1])
+    evaluate(tmp_path / "run", data, on_bad_image="skip")
     calls, before = CALLS[0], parts(tmp_path / "run")
-    evaluate(tmp_path / "run", **options)
+    evaluate(tmp_path / "run", data, on_bad_image="skip")
     assert (CALLS[0], parts(tmp_path / "run")) == (calls, before)
