@@ -98,12 +98,7 @@ def evaluate_models(
     )
     folder = RunFolder.create_or_continue(out, manifest)
     tasks_by_name = {task.data.name: task for task in tasks}
-    score_8bit = folder.manifest.score_8bit
-    if options.score_8bit not in (None, score_8bit):
-        raise UserError(
-            f"{out} was begun with --score-8bit {score_8bit}, not {options.score_8bit}; leave the "
-            "option out, or use another --out"
-        )
+    score_8bit = _score_8bit(folder, options)
     note = describe_environment(device) | {
         "kernels": _kernels(models.values()),
         "batch_size": options.batch_size,
@@ -141,6 +136,16 @@ def evaluate_models(
                 _evaluate(context, conditions, work, options, stop)
     attempted.say()
     return Run(folder)
+
+
+def _score_8bit(folder: RunFolder, options: Options) -> str:
+    score_8bit = folder.manifest.score_8bit
+    if options.score_8bit not in (None, score_8bit):
+        raise UserError(
+            f"{folder.path} was begun with --score-8bit {score_8bit}, not {options.score_8bit}; "
+            "leave the option out, or use another --out"
+        )
+    return score_8bit
 
 
 def _work(

@@ -1,6 +1,8 @@
 """plan: what an evaluation would cost, without doing it."""
 
 import time
+from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import typer
@@ -11,7 +13,7 @@ from ..request.options import EvalOptions
 from ..signals import DONE, ERROR_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     import torch
 
@@ -68,7 +70,10 @@ def run(options: EvalOptions) -> int:
             f"{1000 * speed.backward:.1f} ms per image, measured just now with batches of "
             f"{sample} on {device}, the faster of two."
         )
-    console.print(f"In all about {duration(total)}, decoding of the images not included.")
+    most = "at most " if request.options.survivors else ""
+    console.print(f"In all {most}about {duration(total)}, decoding of the images not included.")
+    for line in _about_run(options, request.tasks):
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
     if corrupting:
         console.print(
             f"Making the corrupted images takes about {duration(corrupting)} of one process beside "
@@ -78,6 +83,43 @@ def run(options: EvalOptions) -> int:
         names = ", ".join(dict.fromkeys(unknown))
         console.print(f"Not included, because its passes are not known beforehand: {names}.")
     return ERROR_ROWS if request.models_left_out else DONE
+
+
+def _about_run(options: EvalOptions, tasks: "Sequence[Task]") -> "Iterator[str]":
+    """What makes the run cheaper, and what of one that is there already is computed again."""
+    if options.survivors:
+        yield (
+            "With --survivors that is an upper bound: images that one attack fools are left out by "
+            "those that follow, and how many these are is not known beforehand."
+        )
+    if options.out is not None:
+        yield from _tried_again(Path(options.out), tasks)
+
+
+def _tried_again(out: Path, tasks: "Sequence[Task]") -> "Iterator[str]":
+    """The error rows of a run that is there already."""
+    from ...files.atomic import is_there
+    from ...records.failures import failed_parts
+    from ...records.manifest import SETTINGS
+    from ...records.run_folder import RunFolder
+
+    if not is_there(out / SETTINGS):
+        return
+    folder = RunFolder.open(out)
+    passes = {condition.key: condition.passes for task in tasks for condition in task.conditions}
+    for evaluation in folder.manifest.evaluations:
+        rows: Counter[str] = Counter()
+        for part in failed_parts(folder, evaluation, range(folder.part_count(evaluation))).values():
+            rows.update({key: len(images) for key, images in part.failed.items()})
+        for key, count in rows.items():
+            known = passes.get(key)
+            forward, backward = known or (0, 0)
+            cost = f"{count * forward:,} forward, {count * backward:,} backward"
+            yield (
+                f"{out} has error rows of {evaluation.label} on {evaluation.dataset.name}, {count} "
+                f"under {key.partition(':')[2]}; eval computes them again: "
+                f"{cost if known else 'passes not known beforehand'}."
+            )
 
 
 def _show(

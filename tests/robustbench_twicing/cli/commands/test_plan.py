@@ -112,3 +112,11 @@ def test_speed_is_measured_on_few_images_and_leaves_the_model_alone() -> None:
     assert speed.backward >= 0
     assert all(module.training for module in model.modules())
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
+
+
+@pytest.mark.slow
+def test_survivors_mode_has_an_upper_bound(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    assert plan(site, "--attacks", "clean,fgsm", "--eps", "1/255", "--survivors") == 0
+    out = capsys.readouterr().out
+    assert "In all at most about 0:" in out
+    assert "With --survivors that is an upper bound" in out
