@@ -125,8 +125,7 @@ class EvalOptions:
         int | None, _opt("--spsa-samples", help="Short for --set spsa.samples=N.", panel=HOW)
     ] = None
     survivors: Annotated[
-        bool,
-        _opt("--survivors", help="Attack only what is still right, cheapest first.", panel=HOW),
+        bool, _opt("--survivors", help="Attack only what no attack has fooled.", panel=HOW)
     ] = False
     attention: Annotated[
         str, _opt("--attention", help="Attention kernels: auto, explicit, fused.", panel=HOW)
@@ -139,8 +138,7 @@ class EvalOptions:
         _opt("--memory-format", help="contiguous, or channels_last: for convolutions.", panel=HOW),
     ] = "contiguous"
     attack_precision: Annotated[
-        str,
-        _opt("--attack-precision", help="fp32, bf16 or fp16; scores are in fp32.", panel=HOW),
+        str, _opt("--attack-precision", help="fp32, bf16 or fp16; scores are in fp32.", panel=HOW)
     ] = "fp32"
     corruptions: Annotated[
         str | None,
@@ -203,8 +201,7 @@ class EvalOptions:
         ),
     ] = None
     on_bad_image: Annotated[
-        str,
-        _opt("--on-bad-image", help="stop at an unreadable image, or skip it.", panel=IMAGES),
+        str, _opt("--on-bad-image", help="stop at an unreadable image, or skip it.", panel=IMAGES)
     ] = "stop"
     batch_size: Annotated[int, _opt("--batch-size", help="Images a batch.", panel=RUN)] = 32
     part_size: Annotated[
@@ -215,8 +212,7 @@ class EvalOptions:
         int | None, _opt("--threads", help="CPU threads of the network.", panel=RUN)
     ] = None
     workers: Annotated[
-        int,
-        _opt("--workers", help="Processes that read and corrupt images; 1: none.", panel=RUN),
+        int, _opt("--workers", help="Processes that read and corrupt images; 1: none.", panel=RUN)
     ] = 1
     cache: Annotated[
         str | None,
@@ -246,6 +242,5 @@ class EvalOptions:
         ),
     ] = 0
     out: Annotated[
-        str | None,
-        _opt("--out", help="Run folder; continues where it stopped.", panel=RUN),
+        str | None, _opt("--out", help="Run folder; continues where it stopped.", panel=RUN)
     ] = None
