@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.faults.working import IMAGES, end, start
@@ -51,3 +52,19 @@ def test_a_killed_process_loses_and_doubles_nothing(
     assert done.complete
     assert len(done.records()) == 4 * IMAGES
     assert text(done.records()) == wanted
+
+
+def test_survivors_mode_is_killed_again_and_again_in_two_shards(tmp_path: Path) -> None:
+    wanted, out = tmp_path / "wanted", tmp_path / "run"
+    began = time.monotonic()
+    assert end(start(wanted, survivors=True)) == 0
+    seconds = time.monotonic() - began
+    for kill in range(KILLS):
+        victim = start(out, Shard(1 + kill % 2, 2), survivors=True)
+        time.sleep(random.Random(kill).uniform(0, seconds / 2))
+        victim.kill()
+        assert end(victim) in (-signal.SIGKILL, 0)
+    assert end(start(out, survivors=True)) == 0
+    records = Run(RunFolder.open(out)).records()
+    assert (records["status"] == "inherited").any()
+    assert text(records) == text(Run(RunFolder.open(wanted)).records())

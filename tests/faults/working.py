@@ -36,24 +36,27 @@ def slow() -> Classifier:
     return model
 
 
-def work(out: Path, shard: Shard = WHOLE, batch: int = BATCH) -> None:
+def work(out: Path, shard: Shard = WHOLE, batch: int = BATCH, *, survivors: bool = False) -> None:
     """Evaluate, or go on."""
     torch.set_num_threads(1)
-    run(slow(), noise(IMAGES), CONDITIONS, out, batch_size=batch, shard=shard)
+    options = {"batch_size": batch, "shard": shard, "survivors": survivors}
+    run(slow(), noise(IMAGES), CONDITIONS, out, **options)
 
 
-def start(out: Path, shard: Shard = WHOLE, batch: int = BATCH) -> BaseProcess:
+def start(
+    out: Path, shard: Shard = WHOLE, batch: int = BATCH, *, survivors: bool = False
+) -> BaseProcess:
     """`work` in a process of its own."""
-    process = _SERVER.Process(target=_quietly, args=(out, shard, batch))
+    process = _SERVER.Process(target=_quietly, args=(out, shard, batch, survivors))
     process.start()
     return process
 
 
-def _quietly(out: Path, shard: Shard, batch: int) -> None:
+def _quietly(out: Path, shard: Shard, batch: int, survivors: bool) -> None:
     """What is said of damaged parts and of other processes is no matter here."""
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 2)
-    work(out, shard, batch)
+    work(out, shard, batch, survivors=survivors)
 
 
 def end(process: BaseProcess) -> int:
