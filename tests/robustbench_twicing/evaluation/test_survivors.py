@@ -154,8 +154,8 @@ def test_attacks_follow_in_ascending_cost_and_budgets() -> None:
 
 def test_two_shards_and_a_part_that_is_gone(left: Run, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    for index in (1, 2):
-        done = attack(out, shard=Shard(index, 2))
+    attack(out, shard=Shard(2, 2))
+    done = attack(out, shard=Shard(1, 2))
     assert text(done.records()) == text(left.records())
     next(out.rglob("part-000003.parquet")).unlink()
     assert text(attack(out).records()) == text(left.records())
@@ -197,9 +197,9 @@ def test_no_sweep_is_started_where_nothing_is_left(tmp_path: Path) -> None:
     ]
     done = run(halfspace(), greys([130, 200], [1, 0]), conditions, tmp_path / "run", survivors=True)
     assert table(done)["own@8/255"]["n_forward"] == 0
-    rows = done.records().set_index(["condition", "index"])
-    assert rows.loc["own@8/255", "status"].tolist() == ["inherited", "inherited"]
-    assert rows.loc["own@8/255", "witness"].tolist() == ["fgsm@8/255", "clean"]
+    rows = done.records().query("condition == 'own@8/255'")
+    assert rows["status"].tolist() == ["inherited", "inherited"]
+    assert rows["witness"].tolist() == ["fgsm@8/255", "clean"]
 
 
 def test_an_error_is_no_witness_and_is_tried_again(tmp_path: Path) -> None:
