@@ -24,6 +24,7 @@ BENCHMARKS = (
     *("kernels_time", "attention_time", "model_time"),
     *("corruption_speed", "cache_time", "workers_time", "processes_time"),
     *("conditions_time", "report_speed", "script_time", "checks_cost"),
+    "survivors_cost",
 )
 INTRODUCTION = """\
 # Benchmarks
