@@ -1,6 +1,6 @@
 """What survivors mode costs: passes of the whole run over those of a full run.
 
-    python -m benchmarks.survivors_cost [--model NAME=FILE] [--data DIR] [--limit N] [--batch-size N]
+    python -m benchmarks.survivors_cost [--model NAME=FILE] [--data DIR] [--limit N] ...
 
 Suite pixel without SPSA, clean and 8-bit scores included. The ratio depends on how early the images
 of a network fall.

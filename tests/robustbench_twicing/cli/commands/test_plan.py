@@ -120,3 +120,16 @@ def test_survivors_mode_has_an_upper_bound(site: Site, capsys: pytest.CaptureFix
     out = capsys.readouterr().out
     assert "In all at most about 0:" in out
     assert "With --survivors that is an upper bound" in out
+
+
+@pytest.mark.slow
+def test_error_rows_of_a_run_are_counted(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    attack = site.root / "broken.py"
+    attack.write_text("def broken(model, x, y, *, eps):\n    raise ConnectionError('away')\n")
+    out = site.root / "run"
+    command = ["--attacks", f"clean,{attack}:broken", "--eps", "1/255", "--out", str(out)]
+    model = ["--model", site.model, "--data", str(site.data), "--crop", "8", "--label", "net"]
+    assert main(["eval", *model, "--device", "cpu", *command]) == 3
+    assert plan(site, *command) == 0
+    line = f"{out} has error rows of net on photos, 11 under "
+    assert line in capsys.readouterr().out
