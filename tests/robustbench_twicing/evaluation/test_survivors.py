@@ -269,3 +269,13 @@ def test_some_images_of_a_batch_have_its_logits_and_gradient() -> None:
     with pytest.raises(Exception, match="changed the clean logits in place"):
         part.check_untouched()
     whole.check_untouched()
+
+
+def test_another_librarys_attack_is_given_what_is_left() -> None:
+    names = ["clean", "torchattacks:PGD@32/255", "fgsm@32/255"]
+    records = evaluate(exact(), DATA, names, survivors=True).records()
+    rows = {name: records[records["condition"] == name] for name in names}
+    stands = rows["fgsm@32/255"]["status"].eq("ok") & rows["fgsm@32/255"]["rank"].eq(0)
+    attacked = rows["torchattacks:PGD@32/255"]["status"].eq("ok")
+    assert attacked.tolist() == stands.tolist()
+    assert 0 < attacked.sum() < IMAGES
