@@ -125,7 +125,9 @@ def test_survivors_mode_has_an_upper_bound(site: Site, capsys: pytest.CaptureFix
 @pytest.mark.slow
 def test_error_rows_of_a_run_are_counted(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     attack = site.root / "broken.py"
-    attack.write_text("def broken(model, x, y, *, eps):\n    raise ConnectionError('away')\n")
+    attack.write_text(
+        "def broken(model, x, y, *, eps, generator):\n    raise ConnectionError('away')\n"
+    )
     out = site.root / "run"
     command = ["--attacks", f"clean,{attack}:broken", "--eps", "1/255", "--out", str(out)]
     model = ["--model", site.model, "--data", str(site.data), "--crop", "8", "--label", "net"]
