@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 from torch import Tensor
 
 from robustbench_twicing.conditions.attack_batch import AttackBatch
-from robustbench_twicing.conditions.condition import CLASS_SUBSET, CLEAN, Sweep
+from robustbench_twicing.conditions.condition import CLASS_SUBSET, CLEAN, WORST, Sweep
 from robustbench_twicing.conditions.threat_model import ThreatModel
 from robustbench_twicing.data.imagenet_c import OTHERS_PREFIX, PREFIX
 from robustbench_twicing.files.source_code import is_same_place
@@ -94,7 +94,7 @@ def attack(
 
 
 def _check(name: str, function: Callable[..., Tensor]) -> None:
-    ATTACKS.check_name(name, (CLEAN, CLASS_SUBSET, PREFIX, OTHERS_PREFIX, *PRESETS))
+    ATTACKS.check_name(name, (CLEAN, CLASS_SUBSET, WORST, PREFIX, OTHERS_PREFIX, *PRESETS))
     signature = inspect.signature(function)
     passed = {key: None for key in PASSED if key in signature.parameters}
     try:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .merging.merge import merge
     from .merging.runs import Entry, Runs
     from .metrics.results import COLUMNS, results, save_results, write_results
+    from .metrics.worst import with_worst
 
 __all__ = [
     "COLUMNS",
@@ -27,6 +28,7 @@ __all__ = [
     "results",
     "save_corruption_scores",
     "save_results",
+    "with_worst",
     "write_results",
 ]
 
@@ -38,6 +40,7 @@ _HOMES = {
     "print_results": ".console",
     "read_normaliser": ".imagenet_c.reference_errors",
     "save_corruption_scores": ".imagenet_c.corruption_scores",
+    "with_worst": ".metrics.worst",
 }
 """Of the names above; those that are not here are of `metrics.results`."""
 

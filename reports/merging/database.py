@@ -85,17 +85,26 @@ class Database:
         connection.execute(f"CREATE TEMP VIEW records AS {self._select(sources)}")
         return connection
 
-    def add_table(self, connection: duckdb.DuckDBPyConnection, records: pa.Table | str) -> str:
+    def add_table(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        records: pa.Table | str,
+        given: pa.Table | None = None,
+    ) -> str:
         """Keep records, as `Runs.with_entries` takes them, in a table; its name."""
         name = f"added_{self._tables}"
         self._tables += 1
         columns = ", ".join(f'"{field.name}" {_sql_type(field.type)}' for field in RECORD_SCHEMA)
-        select = records if isinstance(records, str) else "SELECT * FROM given"
-        if not isinstance(records, str):
-            connection.register("given", records)
-        connection.execute(f"CREATE TABLE main.{name} ({columns}, entry INTEGER)")
+        select, registered = records, given
+        if not isinstance(select, str):
+            select, registered = "SELECT * FROM given", records
+        connection.execute(
+            f"CREATE TABLE main.{name} ({columns}, entry INTEGER, budgets INTEGER DEFAULT 1)"
+        )
+        if registered is not None:
+            connection.register("given", registered)
         connection.execute(f"INSERT INTO main.{name} BY NAME ({select})")
-        if not isinstance(records, str):
+        if registered is not None:
             connection.unregister("given")
         return name
 
@@ -116,7 +125,8 @@ class Database:
     def _part(self, source: Source) -> str:
         """Records of one source."""
         if source.table:
-            return f"main.{source.table}"
+            every = "unnest(range(entry, entry + budgets)) AS entry"
+            return f"(SELECT * EXCLUDE (entry, budgets), {every} FROM main.{source.table})"
         return f"({' UNION ALL '.join(map(self._parts, source.files))})"
 
     def _parts(self, paths: Sequence[Path]) -> str:

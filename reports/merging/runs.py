@@ -159,17 +159,21 @@ class Runs:
         with self._connect(entries) as connection:
             return fetch(connection, sql)
 
-    def with_entries(self, entries: Sequence[Entry], records: pa.Table | str) -> "Runs":
+    def with_entries(
+        self, entries: Sequence[Entry], records: pa.Table | str, given: pa.Table | None = None
+    ) -> "Runs":
         """These runs and entries that were computed, behind the others.
 
         Args:
             entries: the new ones.
             records: of the new entries: ``entry``, the position among all entries of the result,
                 and columns of `RECORD_SCHEMA`; those that are left out have no value, and names
-                of label, data set, protocol and condition are those of the entry. Or SQL over
+                of label, data set, protocol and condition are those of the entry. With a column
+                ``budgets`` a record is one of so many entries, from ``entry`` on. Or SQL over
                 ``records`` that gives them.
+            given: a table that such SQL may call ``given``.
         """
-        table = self.database.add_table(self._connection, records)
+        table = self.database.add_table(self._connection, records, given)
         start = len(self.entries)
         added = Source(range(start, start + len(entries)), table=table)
         return replace(self, entries=(*self.entries, *entries), sources=(*self.sources, added))

@@ -2,6 +2,8 @@
 
 - `results`: results.csv; `row_flags`: what its flags say of model, data and run.
 - `sweeps`: what a sweep of budgets says beyond its points.
+- `worst`: the worst case over all attacks; `strongest`: the record of each image in it;
+  `broken_alone`: images that one attack alone breaks.
 - `diagnostics`: signs that a number misleads; `flags`: what each flag means.
 - `notes`: what a reader must know, in sentences.
 """

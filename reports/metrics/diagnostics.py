@@ -71,13 +71,14 @@ def diagnose(result: Scored, others: Sequence[Scored]) -> list[str]:
     """Flags of one condition; the others are those of the same model, images and protocol.
 
     Args:
-        result: an attacked condition; clean and budget 0 have nothing to diagnose.
+        result: an attacked condition; clean and budget 0 have nothing to diagnose. What is to be
+            said of attacks stands at these, not at their worst case.
         others: all scored conditions, ``result`` among them.
     """
     if not result.counts.scored:
         return []
     flags = list(_guessing(result))
-    if result.eps == 0:
+    if result.eps == 0 or result.condition.is_worst:
         return flags
     alone = [flag for check in ALONE for flag in check(result)]
     return flags + alone + [flag for check in COMPARED for flag in check(result, others)]

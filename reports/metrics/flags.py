@@ -103,6 +103,10 @@ _MEANINGS = {
     r"black-box-beats-white-box": "an attack that uses only logits (SPSA) fooled more images than "
     "the gradient attack: the gradients mislead.",
     r"noise-as-strong": "random noise of the same budget fools as many images as the attack.",
+    r"top1-only": "an image that one attack broke was not scored under another, so that its top-5 "
+    "in the worst case is not known; top-1 is exact.",
+    r"mixed-seeds": "the attacks are of runs with unlike seeds (the constants of the condition say "
+    "which).",
     r"attack-in-(.+)": "the attack computed its passes in {0}, which makes it a little weaker; the "
     "score is in fp32.",
     r"mixed-versions": "processes with different versions of Python, of packages or of this suite "
@@ -111,7 +115,7 @@ _MEANINGS = {
     "differently.",
     r"batch-halved": "memory ran out and batches were split: this suite's attacks agree but for "
     "rounding, attacks of other libraries drew other random numbers.",
-    r"(\w+)=(.+)": "the attack's constant {0} is {1} here, which is not the protocol's.",
+    r"([^=]+)=(.+)": "the attack's constant {0} is {1} here, which is not the protocol's.",
     r"files-missing-(.+)-of-(.+)": "{0} of the {1} images have no file in the corrupted folder; "
     "the condition is incomplete and not scored.",
     r"same-images-as-(.+)": "every image is the one of {0}, pixel for pixel: the files of one of "
@@ -131,6 +135,8 @@ _MEANINGS = {
     r"classes-of-(.+)": "the folder's classes are exactly {0}'s, but it was not named so: this "
     "is the score over 1000 logits, and its images may not be clean ones.",
     r"variant-(.+)": "ImageNet-V2's variant {0}; papers mean matched-frequency.",
+    r"worst-of-1": "at this budget, or a smaller one, only one attack was run.",
+    r"worst-of-(\d+)": "{0} attacks were run at this budget or a smaller one.",
     r"files-left-out": "some files of the data folder were left out; the manifest lists them.",
 }
 

@@ -18,6 +18,7 @@ from ..statistics.intervals import wilson
 from ..text.csv_text import save_csv
 from .diagnostics import Scored, copied_images, diagnose
 from .row_flags import row_flags
+from .worst import TOP1_ONLY, with_worst
 
 NAN = float("nan")
 
@@ -74,7 +75,7 @@ COLUMNS: dict[str, Callable[[Result], Any]] = {
     "steps": lambda row: _constant(row.entry.condition, "steps"),
     "step_size_255": lambda row: _step_size_255(row.entry.condition),
     "top1": lambda row: row.percent("right"),
-    "top5": lambda row: row.percent("top5"),
+    "top5": lambda row: NAN if TOP1_ONLY in row.entry.condition.flags else row.percent("top5"),
     "top1_ci_low": lambda row: row.interval[0],
     "top1_ci_high": lambda row: row.interval[1],
     "robust_top1": lambda row: row.percent("robust"),
@@ -110,7 +111,7 @@ def results(source: Runs | RunFolder) -> pd.DataFrame:
     Raises:
         UserError: as `merge`, for a run folder.
     """
-    runs = source if isinstance(source, Runs) else merge([source])
+    runs = source if isinstance(source, Runs) else with_worst(merge([source]))
     rows = [
         Result(entry, counts, _status(entry, counts))
         for entry, counts in zip(runs.entries, runs.counts, strict=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from robustbench_twicing.conditions.condition import CLEAN
+from robustbench_twicing.conditions.condition import CLASS_SUBSET, CLEAN
 from robustbench_twicing.records.schema import Status
 
 from ..merging.runs import Runs
@@ -26,7 +26,7 @@ def budget_curves(table: pd.DataFrame) -> pd.DataFrame:
         of its own, the clean row is left out.
     """
     rows = table.assign(entry=np.arange(len(table)))
-    attacked = rows[rows["condition"].str.contains("@", regex=False) & rows["eps_255"].notna()]
+    attacked = rows[is_swept(rows)]
     clean = rows[rows["attack"] == CLEAN]
     sweeps = attacked[SWEEP].drop_duplicates()
     own_zero = attacked.loc[attacked["eps_255"] == 0, SWEEP].drop_duplicates()
@@ -44,6 +44,11 @@ def budget_curves(table: pd.DataFrame) -> pd.DataFrame:
         .drop(columns="place")
         .reset_index(drop=True)
     )
+
+
+def is_swept(table: pd.DataFrame) -> "pd.Series[bool]":
+    """Which rows of `results` are points of a curve, as `Condition.is_sweep` says of conditions."""
+    return table["eps_255"].notna() & ~table["attack"].isin([CLEAN, CLASS_SUBSET])
 
 
 def area_under_curve(budgets: Sequence[float], accuracies: Sequence[float]) -> float:

@@ -11,7 +11,7 @@ from robustbench_twicing.files.printable import name_some
 from ..merging.runs import Runs
 from ..plots import forest_pictures
 from ..statistics.comparison import Comparison, compare_if_possible
-from ..tables.comparing import comparison_tables
+from ..tables.comparing import comparison_tables, corrected_over
 from .embedding import Embedded, embed_pictures
 from .tables import embed_table
 
@@ -78,8 +78,8 @@ def verdicts(compared: Comparison) -> Iterator[str]:
         names = name_some(alike, MOST_NAMES)
         yield f"No difference to {compared.baseline} is shown under any condition for {names}."
     yield (
-        f"Significance: McNemar's exact test on the same images, corrected by Holm over all "
-        f"{compared.rows['p_holm'].count()} comparisons, level 5 %."
+        f"Significance: McNemar's exact test on the same images, corrected by Holm over "
+        f"{corrected_over(compared)}, level 5 %."
     )
 
 

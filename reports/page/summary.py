@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from robustbench_twicing.conditions.condition import CLEAN, Condition
+from robustbench_twicing.conditions.condition import CLEAN, WORST, Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
 from ..imagenet_c.corruption_rows import ATTACK, CORRUPTED, corruption_rows
 from ..merging.sessions import Session
 from ..metrics.flags import by_weight, explain_flag
 from ..metrics.notes import some
-from ..metrics.sweeps import budget_curves
+from ..metrics.sweeps import budget_curves, is_swept
 from ..plots import attack_title
 
 Attacks = Mapping[str, Condition]
@@ -39,10 +39,11 @@ def what_was_run(table: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
 
 
 def headlines(table: pd.DataFrame) -> Iterator[str]:
-    """Clean accuracy and that under the strongest attack, with intervals.
+    """Clean accuracy and that of the worst case over all attacks, with intervals.
 
-    The strongest attack is the one with the lowest mean accuracy; its budget is the one nearest to
-    `HEADLINE`, so that neither is chosen by how a model fares.
+    Where a model has no worst case, being attacked in one way only, it is that of the attack with
+    the lowest mean accuracy; its budget is the one nearest to `HEADLINE`, so that neither is chosen
+    by how a model fares.
     """
     for (dataset, protocol), rows in table.groupby(["dataset", "protocol"], sort=False):
         attacked = _headline(rows, str(protocol))
@@ -128,7 +129,7 @@ def _counted(rows: pd.DataFrame) -> str:
 
 def _conditions(rows: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
     """Attacks with their budgets, in order."""
-    for attack in rows["attack"].unique():
+    for attack in rows.loc[rows["attack"] != WORST, "attack"].unique():
         results = rows[rows["attack"] == attack]
         if attack == CLEAN:
             yield _unattacked(results["condition"].iloc[0])
@@ -141,7 +142,7 @@ def _conditions(rows: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
                 f"{cells['corruption'].nunique()} corruptions {whose} at severity "
                 f"{severities} ({sources})"
             )
-        elif (results["condition"].str.contains("@")).all():
+        elif is_swept(results).all():
             budgets = [f"{eps:g}" for eps in sorted(results["eps_255"].unique())]
             yield f"{attack_title(rows, attack, attacks)} at {_listed(budgets)}/255"
         else:
@@ -164,6 +165,9 @@ def _headline(rows: pd.DataFrame, protocol: str) -> str:
     curves = curves[(curves["eps_255"] > 0) & (curves["status"] == "ok")]
     if curves.empty:
         return ""
+    is_worst = curves["attack"] == WORST
+    have_worst = set(curves["label"]) == set(curves.loc[is_worst, "label"])
+    curves = curves[is_worst == have_worst]
     strongest = curves.groupby("attack", sort=False)["top1"].mean().idxmin()
     space = PROTOCOLS[protocol].threat.space if protocol in PROTOCOLS else "pixel"
     points = curves[curves["attack"] == strongest]
@@ -174,6 +178,8 @@ def _headline(rows: pd.DataFrame, protocol: str) -> str:
 def _accuracy(row: Mapping[str, object]) -> str:
     condition = str(row["condition"])
     where = f"on {_unattacked(condition)}" if row["attack"] == CLEAN else f"under {condition}"
+    if row["attack"] == WORST:
+        where = f"in the worst case of its attacks, {condition}"
     if row["status"] != "ok":
         return f"no number {where} ({row['status']})"
     return (

@@ -89,6 +89,17 @@ def pair_of(
 OTHER_IMAGES = "they were scored on other images, since some could not be read"
 
 
+def other_ensemble(first_entry: Entry, second_entry: Entry) -> str:
+    """Why two worst cases are not of the same attacks; empty where they are, or are none.
+
+    It ends no comparison: the attacks that both were run under are compared all the same.
+    """
+    if not first_entry.condition.is_worst:
+        return ""
+    difference = first_difference(entry_identity(first_entry), entry_identity(second_entry))
+    return _differ(difference) if difference else ""
+
+
 def match(runs: Runs, first: int, second: int, *, intersect: bool = False) -> Matched:
     """The scored records of two entries, paired by image.
 

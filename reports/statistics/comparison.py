@@ -16,7 +16,7 @@ from robustbench_twicing.errors import UserError
 
 from ..merging.runs import Entry, Runs
 from ..text.csv_text import save_csv
-from .comparable import Unlike, changed_images, is_tested, pair_of
+from .comparable import Unlike, changed_images, is_tested, other_ensemble, pair_of
 from .paired import SIGNIFICANT, Pair, difference_interval, holm, mcnemar
 
 ROWS = (
@@ -43,19 +43,19 @@ class Comparison:
         baseline: its label.
         rows: columns `ROWS`; accuracies in percent, difference (label minus baseline) and its 95 %
             bootstrap interval in percentage points, exact p values of McNemar, corrected by Holm
-            over all rows that are tests (`is_tested`), NaN for others. ``images`` is `ALL_IMAGES`,
-            or says of how many these are the common ones. ``flags`` and ``baseline_flags`` are
-            those of both results.
+            over the rows of a family that are tests (`is_tested`), NaN for others. ``images`` is
+            `ALL_IMAGES`, or says of how many these are the common ones; flags are of both results.
         notes: what was not compared, and why; and what must be known of the runs.
-        runs: whose entries were compared.
-        pairs: of each row the positions of both entries.
+        runs, pairs: whose entries were compared, and of each row the positions of both.
+        families: tests that are corrected together: of clean images and attacks, of the worst case.
     """
 
     baseline: str
     rows: pd.DataFrame
     notes: tuple[str, ...]
     runs: Runs
-    pairs: tuple[tuple[int, int], ...]
+    pairs: Sequence[tuple[int, int]]
+    families: tuple[int, int]
 
     @cached_property
     def changed(self) -> pd.DataFrame:
@@ -93,10 +93,9 @@ def compare(
     check_baseline(labels, baseline)
     if len(labels) < 2:
         raise UserError(f"one label, {', '.join(labels) or 'none'}, has nothing to compare with")
-    first = baseline or labels[0]
-    work = _Comparing(runs, table, first, intersect, seed)
+    work = _Comparing(runs, table, baseline or labels[0], intersect, seed)
     for label in labels:
-        if label != first:
+        if label != work.baseline:
             work.compare(label)
     return work.finish()
 
@@ -164,10 +163,13 @@ class _Comparing:
             raise UserError(f"nothing can be compared with {self.baseline}: {why}")
         rows = pd.DataFrame(self.rows)
         tested = rows["p_holm"].notna()
-        rows.loc[tested, "p_holm"] = holm(list(rows.loc[tested, "p"]))
+        families = tested & ~rows["is_worst"], tested & rows["is_worst"]
+        for family in families:
+            rows.loc[family, "p_holm"] = holm(list(rows.loc[family, "p"]))
         rows["significant"] = rows["p_holm"] < SIGNIFICANT
         notes = tuple(dict.fromkeys([*self.notes, *self.runs.notes]))
-        return Comparison(self.baseline, rows[list(ROWS)], notes, self.runs, tuple(self.pairs))
+        sizes = int(families[0].sum()), int(families[1].sum())
+        return Comparison(self.baseline, rows[list(ROWS)], notes, self.runs, self.pairs, sizes)
 
     def _is_scored(self, place: Place, label: str, first: int, second: int) -> bool:
         for name, position in ((self.baseline, first), (label, second)):
@@ -177,7 +179,9 @@ class _Comparing:
                 hint = "" if status == "error" else INTERSECT
                 self.notes.append(f"{name}: {place[-1]} {what} and is not compared{hint}")
                 return False
-        return True
+        if unlike := other_ensemble(self.runs.entries[first], self.runs.entries[second]):
+            self.notes.append(f"{label}: {place[-1]} is not compared: {unlike}")
+        return not unlike
 
     def _add(self, place: Place, label: str, first: int, second: int) -> None:
         pair = self._pair(place, label, first, second)
@@ -198,6 +202,7 @@ class _Comparing:
                 "n_only_label": pair.only_second,
                 "p": mcnemar(pair),
                 "p_holm": mcnemar(pair) if is_tested(entry.condition) else np.nan,
+                "is_worst": entry.condition.is_worst,
                 "seed": entry.manifest.seed,
                 "baseline_flags": self.flags[first],
                 "flags": self.flags[second],

@@ -57,7 +57,7 @@ def comparison_notes(comparison: Comparison) -> tuple[str, ...]:
     return (
         "diff.: model minus base, percentage points; from, to: its 95 % bootstrap interval over "
         f"images ({DRAWS:,} seeded samples). only: images that only one of the two has right.",
-        f"p: McNemar's exact test; Holm: corrected over all {rows['p_holm'].count()} comparisons. "
+        f"p: McNemar's exact test; Holm: corrected over {corrected_over(comparison)}. "
         "better, worse: Holm below 0.05; not shown: these images show no difference.",
         *([NO_TEST] if rows["p_holm"].isna().any() else ()),
         *(
@@ -67,6 +67,13 @@ def comparison_notes(comparison: Comparison) -> tuple[str, ...]:
         *_flags(rows),
         *comparison.notes,
     )
+
+
+def corrected_over(comparison: Comparison) -> str:
+    """Over which comparisons Holm corrects, in words."""
+    others, worst = comparison.families
+    words = f"all {others} comparisons"
+    return f"{words}, and over the {worst} of the worst case by themselves" if worst else words
 
 
 def _flags(rows: pd.DataFrame) -> Iterator[str]:

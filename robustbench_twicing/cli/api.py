@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from reports import merge, write_results
+from reports import merge, with_worst, write_results
 from reports import results as results_of
 
 from ..data.crop_cache import cache_crops
@@ -37,7 +37,7 @@ class EvaluatedRun(Run):
     """
 
     def results(self) -> pd.DataFrame:
-        """One row per condition: the columns of results.csv (docs/results.md)."""
+        """One row per condition, and the worst case where attacks are several (docs/results.md)."""
         return results_of(self.folder)
 
     def images(self) -> pd.DataFrame:
@@ -159,10 +159,12 @@ def evaluate(
 def results(*folders: str | Path) -> pd.DataFrame:
     """The results of run folders, merged: one row per label, data set, protocol and condition.
 
+    Where a label has several attacks, rows ``worst@e`` are the worst case over all of them.
+
     Raises:
         UserError: not a run folder, a damaged part, or runs that contradict each other.
     """
-    return results_of(merge([RunFolder.open(Path(folder)) for folder in folders]))
+    return results_of(with_worst(merge([RunFolder.open(Path(folder)) for folder in folders])))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from attacks.libraries.blocks import BLOCK_NOTE
 
 from ..classifiers.classifier import Classifier
 from ..conditions.budgets import L2_PREFIX, Norm, parse_budget
-from ..conditions.condition import CLASS_SUBSET, CLEAN, Condition, clean, condition_id
+from ..conditions.condition import CLASS_SUBSET, CLEAN, WORST, Condition, clean, condition_id
 from ..conditions.threat_model import NORM_NAMES, PROTOCOLS, ThreatModel
 from ..data.imagenet_c import cells, id_meant, is_corruption, parse_id
 from ..errors import UserError
@@ -100,7 +100,7 @@ def _split(name: str) -> tuple[str, Fraction, Norm]:
 
 def _from_function(name: str, attack: Attack, classifier: Classifier | None) -> Condition:
     label, eps, norm = _split(name)
-    if label in (CLEAN, CLASS_SUBSET) or is_corruption(label):
+    if label in (CLEAN, CLASS_SUBSET, WORST) or is_corruption(label):
         raise UserError(
             f"condition {name!r} is given a function, and {label!r} is no attack's name"
         )

@@ -101,6 +101,16 @@ class Condition:
         return self.attack not in (CLEAN, CLASS_SUBSET) and self.images is None
 
     @property
+    def is_worst(self) -> bool:
+        """Whether it is the worst case over attacks that were run."""
+        return self.attack == WORST
+
+    @property
+    def is_sweep(self) -> bool:
+        """Whether it is an attack at one budget, so that several are the points of a curve."""
+        return self.is_attacked
+
+    @property
     def key(self) -> str:
         """Unique in a run that has more than one protocol."""
         return f"{self.protocol}:{self.id}"

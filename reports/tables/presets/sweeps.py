@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pandas as pd
 
-from robustbench_twicing.conditions.condition import CLEAN
+from robustbench_twicing.conditions.condition import CLEAN, WORST
 
 from ...merging.runs import Runs
 from ...metrics.flags import constants_in
 from ...metrics.sweeps import area_under_curve, budget_curves
+from ...metrics.worst import like_ensembles
 from ..cells import CellSpec, fill
 from ..table import Column, Table
 from . import Choices, preset
@@ -21,10 +22,13 @@ def sweeps(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
     del choices
     curves = budget_curves(rows)
     for attack in dict.fromkeys(curves["attack"]):
-        yield _sweep(runs, rows, curves[curves["attack"] == attack], str(attack))
+        for number, labels in enumerate(like_ensembles(runs, rows[rows["attack"] == attack]), 1):
+            curve = curves[(curves["attack"] == attack) & curves["label"].isin(labels)]
+            name = f"sweep-{attack}" if number == 1 else f"sweep-{attack}-{number}"
+            yield _sweep(runs, rows, curve, str(attack), name)
 
 
-def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str) -> Table:
+def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str, name: str) -> Table:
     points = curve.drop_duplicates("eps_255").sort_values("eps_255")
     conditions = rows["condition"].iloc[points["entry"]]
     budgets = [float(eps) for eps in points["eps_255"]]
@@ -34,9 +38,7 @@ def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str) -> 
         for name, condition in zip(names, conditions, strict=True)
     ]
     compared = rows[rows["label"].isin(list(curve["label"]))]
-    table = fill(
-        f"sweep-{attack}", f"Top-1 accuracy under {attack}, percent", runs, compared, specs
-    )
+    table = fill(name, _title(attack), runs, compared, specs)
     mixed = _mixed(rows[rows["attack"] == attack])
     areas = [
         float("nan") if label in mixed else area_under_curve(budgets, list(values))
@@ -51,6 +53,11 @@ def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str) -> 
     values = pd.DataFrame(areas, table.frame.index)
     extended = table.with_columns([area], values, at=len(specs))
     return replace(extended, notes=(*explained, *table.notes))
+
+
+def _title(attack: str) -> str:
+    under = "in the worst case of all attacks" if attack == WORST else f"under {attack}"
+    return f"Top-1 accuracy {under}, percent"
 
 
 def _mixed(rows: pd.DataFrame) -> dict[str, str]:

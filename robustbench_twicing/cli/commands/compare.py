@@ -29,7 +29,7 @@ def run(
     Returns:
         Exit status: 3 with error rows, 4 with images missing, in any of the runs.
     """
-    from reports import merge, results
+    from reports import merge, results, with_worst
     from reports.statistics.comparison import compare
     from reports.tables.comparing import comparison_notes, tables_by_model
     from reports.tables.formats.as_console import print_notes, print_table
@@ -39,7 +39,7 @@ def run(
     from ..terminal import Console
 
     check_out(out)
-    runs = merge(open_runs(run_dirs))
+    runs = with_worst(merge(open_runs(run_dirs)))
     table = results(runs)
     comparison = compare(runs, table, baseline=baseline, intersect=intersect, seed=seed)
     console = Console()

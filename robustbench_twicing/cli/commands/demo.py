@@ -71,12 +71,12 @@ def run(
 
 
 def _report(done: "Run", out: Path, console: "Console") -> int:
-    """Table 1, pictures, the comparison with the first model, and the page; only the table shown.
+    """Tables, pictures, the comparison with the first model, and the page; only table 1 shown.
 
     Returns:
         The exit status that the rows ask for.
     """
-    from reports import corruption_scores, merge, results
+    from reports import corruption_scores, merge, results, with_worst
     from reports.statistics.comparison import compare
     from reports.tables.formats import FORMATS, write_tables
     from reports.tables.formats.as_console import print_table
@@ -85,11 +85,11 @@ def _report(done: "Run", out: Path, console: "Console") -> int:
     from ..report_files import HTML, Files, write_files
     from ..results import exit_status, save_tables, write_comparison
 
-    runs = merge([done.folder])
+    runs = with_worst(merge([done.folder]))
     table = results(runs)
     scores = corruption_scores(table)
     save_tables(table, scores, done.folder.path)
-    tables = preset_tables("table1", runs, table)
+    tables = [sheet for name in ("table1", "worst") for sheet in preset_tables(name, runs, table)]
     for shown in tables:
         print_table(shown, console)
     write_tables(tables, out, list(FORMATS))

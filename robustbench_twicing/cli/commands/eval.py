@@ -54,12 +54,12 @@ def _show(folder: "RunFolder", shard: "Shard") -> int:
     Returns:
         The exit status that the rows ask for; a shard that is done needs no more images.
     """
-    from reports import corruption_scores, merge, results
+    from reports import corruption_scores, merge, results, with_worst
 
     from ..results import exit_status, show_results
     from ..terminal import Console
 
-    runs = merge([folder])
+    runs = with_worst(merge([folder]))
     table = results(runs)
     show_results(runs, table, corruption_scores(table), folder=folder.path, must_save=True)
     status = exit_status(table)

@@ -109,7 +109,7 @@ def run(
 def _report(
     run_dirs: Sequence[Path], options: "TableOptions", files: "Files", normaliser_name: str | None
 ) -> int:
-    from reports import corruption_scores, merge, read_normaliser, results
+    from reports import corruption_scores, merge, read_normaliser, results, with_worst
     from reports.statistics.comparison import check_baseline
     from reports.text.csv_text import csv_text
 
@@ -122,7 +122,7 @@ def _report(
     labels = [model.label for folder in folders for model in folder.manifest.evaluations]
     check_baseline(labels, files.baseline)
     reference = None if normaliser_name is None else read_normaliser(normaliser_name)
-    runs = merge(folders)
+    runs = with_worst(merge(folders))
     table = results(runs)
     scores = corruption_scores(table, reference=reference)
     if files.console and not options.named:

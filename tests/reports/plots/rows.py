@@ -11,6 +11,8 @@ from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.records.first_version import about_of
 
 IMAGES = 200
+NO_BUDGET = {"clean": 0.0}
+"""Clean images have one; other images have none."""
 TEXT = {"checkpoint": "random:0", "checkpoint_sha256": "", "weights": "", "flags": ""}
 
 
@@ -29,7 +31,7 @@ def row(label: str, condition: str, right: int | None, **values: Any) -> dict[st
         "protocol": "pixel",
         "condition": condition,
         "attack": attack.partition("/")[0],
-        "eps_255": float(budget.removesuffix("/255") or 0),
+        "eps_255": float(budget.removesuffix("/255")) if budget else NO_BUDGET.get(condition),
         "steps": {"fgsm": 1, "pgd": 20}.get(attack),
         "top1": 100 * right / images if right is not None else None,
         "top5": 100 * min(images, right + 10) / images if right is not None else None,

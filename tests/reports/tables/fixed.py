@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from reports import Runs, merge, results
+from reports import Runs, merge, results, with_worst
 from reports.statistics.comparison import compare
 from reports.tables.comparing import comparison_tables
 from reports.tables.formats import FORMATS
@@ -59,18 +59,17 @@ def fixed_runs(folder: Path) -> Runs:
     last = {labels[3]: {name: list(made[labels[3]][name]) for name in ("clean", "fgsm@4/255")}}
     last[labels[3]]["fgsm@4/255"][5] = "error"
     data = {"notes": ["Made by hand."]}
-    return merge(
-        [
-            write_run(folder / "1", first, protocol="paper", models=MODELS, data=data),
-            write_run(folder / "2", last, protocol="paper", models=MODELS, data=data),
-        ]
-    )
+    folders = [
+        write_run(folder / name, outcomes, protocol="paper", models=MODELS, data=data)
+        for name, outcomes in (("1", first), ("2", last))
+    ]
+    return with_worst(merge(folders))
 
 
 def sheets(runs: Runs) -> Iterator[Table]:
     """One table of each kind, marked."""
     table = results(runs)
-    for preset in ("results", "table1", "featscale", "layers", "sweeps"):
+    for preset in ("results", "table1", "featscale", "layers", "sweeps", "worst"):
         for sheet in preset_tables(preset, runs, table):
             yield mark(sheet, "best", runs)
     names = {"rows": ["label"], "columns": ["condition"], "values": ["top1", "n_images"]}

@@ -31,7 +31,8 @@ def test_every_kind_of_output(
     table = pd.read_csv(out / "run" / "results.csv")
     assert set(table["status"]) == {"ok"}
     assert set(table["label"]) == set(MODELS)
-    assert set(table["attack"]) == {"clean", "fgsm", "pgd", "spsa", "imagenet-c"}
+    attacks = {"clean", "fgsm", "pgd", "spsa", "worst", "imagenet-c"}
+    assert set(table["attack"]) == attacks
     assert set(table["n_images"]) == {3}
     corrupted = table[table["attack"] == "imagenet-c"]
     assert corrupted["flags"].str.contains("not-imagenet-c-32px").all()

@@ -29,6 +29,7 @@ def test_the_default_is_the_quick_suite_and_all_is_right(
         *(f"fgsm@{eps}/255" for eps in ("0.5", "1", "4", "64")),
         *(f"pgd@{eps}/255" for eps in ("0.5", "1", "4")),
         "noise@4/255",
+        *(f"worst@{eps}/255" for eps in ("0.5", "1", "4", "64")),
     ]
     for name, row in rows.items():
         levels = float(row["eps_255"])
@@ -172,8 +173,8 @@ def test_a_broken_attack_ends_with_status_3_and_an_empty_row(
     )
     assert site.eval("--attacks", f"clean,{code}:far,fgsm", "--eps", "4/255") == 3
     rows = list(site.results().values())
-    assert [row["status"] for row in rows] == ["ok", "error", "ok"]
-    assert [row["top1"] == "" for row in rows] == [False, True, False]
+    assert [row["status"] for row in rows] == ["ok", "error", "ok", "error"]
+    assert [row["top1"] == "" for row in rows] == [False, True, False, True]
     out = " ".join(capsys.readouterr().out.split())
     assert "failed and is not scored: left its ball of 4/255 by 4/255 in " in out
     assert main(["report", str(site.root / "run")]) == 3

@@ -104,7 +104,7 @@ def test_pictures_are_drawn_where_they_are_wanted(
     out = site.root / "new" / "plots"
     run = str(site.root / "run")
     assert main(["report", run, "--format", "csv", "--plots", "--out", str(out)]) == 0
-    names = [f"accuracy-{attack}" for attack in ("fgsm", "pgd")]
+    names = [f"accuracy-{attack}" for attack in ("fgsm", "pgd", "worst")]
     wanted = {f"{name}.{ending}" for name in names for ending in ("png", "pdf", "svg")}
     wanted |= {"results.csv", "results-photos-pixel.csv"}
     assert {path.name for path in out.iterdir()} == wanted
