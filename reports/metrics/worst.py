@@ -194,7 +194,7 @@ def _condition(members: Sequence[Entry], eps: Fraction, *, is_partly_known: bool
             f"{WORST}: an image is right where none of {', '.join(whole)} broke it, at the budget "
             "or a smaller one.",
         ),
-        flags=(f"{WORST}-of-{len(attacks)}", *([TOP1_ONLY] if is_partly_known else ())),
+        flags=(f"worst-of-{len(attacks)}", *([TOP1_ONLY] if is_partly_known else ())),
         about=About(
             title="the worst case",
             few_classes={
