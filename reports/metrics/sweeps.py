@@ -5,7 +5,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
+from robustbench_twicing.conditions.budgets import parse_budget
 from robustbench_twicing.conditions.condition import CLASS_SUBSET, CLEAN
+from robustbench_twicing.conditions.threat_model import PROTOCOLS, norm_of
 from robustbench_twicing.records.schema import Status
 
 from ..merging.runs import Runs
@@ -21,26 +23,26 @@ def budget_curves(table: pd.DataFrame) -> pd.DataFrame:
         table: `results`, or some rows of them.
 
     Returns:
-        ``label, dataset, protocol, attack, eps_255, entry`` (the position of the row in ``table``),
-        ``status`` and the accuracies, sorted by budget within a sweep. Where a sweep has a budget 0
-        of its own, the clean row is left out.
+        ``label, dataset, protocol, attack, budget`` (see `budget_numbers`), ``entry`` (the position
+        of the row in ``table``), ``status`` and the accuracies, sorted by budget within a sweep.
+        Where a sweep has a budget 0 of its own, the clean row is left out.
     """
-    rows = table.assign(entry=np.arange(len(table)))
+    rows = table.assign(entry=np.arange(len(table)), budget=budget_numbers(table))
     attacked = rows[is_swept(rows)]
     clean = rows[rows["attack"] == CLEAN]
     sweeps = attacked[SWEEP].drop_duplicates()
-    own_zero = attacked.loc[attacked["eps_255"] == 0, SWEEP].drop_duplicates()
+    own_zero = attacked.loc[attacked["budget"] == 0, SWEEP].drop_duplicates()
     lacking = sweeps.merge(own_zero, how="left", on=SWEEP, indicator=True)
     lacking = lacking.loc[lacking["_merge"] == "left_only", SWEEP]
     zeros = lacking.merge(clean.drop(columns="attack"), on=SWEEP[:3], how="inner")
     points = pd.concat([zeros, attacked], ignore_index=True)[
-        [*SWEEP, "eps_255", "entry", "status", "top1", "top5", "robust_top1"]
+        [*SWEEP, "budget", "entry", "status", "top1", "top5", "robust_top1"]
     ]
     order = {sweep: place for place, sweep in enumerate(sweeps.itertuples(index=False, name=None))}
     keys = points[SWEEP].apply(tuple, axis=1).map(order) if len(points) else points["entry"]
     return (
         points.assign(place=keys)
-        .sort_values(["place", "eps_255"], kind="stable")
+        .sort_values(["place", "budget"], kind="stable")
         .drop(columns="place")
         .reset_index(drop=True)
     )
@@ -48,7 +50,32 @@ def budget_curves(table: pd.DataFrame) -> pd.DataFrame:
 
 def is_swept(table: pd.DataFrame) -> "pd.Series[bool]":
     """Which rows of `results` are points of a curve, as `Condition.is_sweep` says of conditions."""
-    return table["eps_255"].notna() & ~table["attack"].isin([CLEAN, CLASS_SUBSET])
+    return budget_numbers(table).notna() & ~table["attack"].isin([CLEAN, CLASS_SUBSET])
+
+
+def budget_numbers(table: pd.DataFrame) -> "pd.Series[float]":
+    """The budget of each row as a number: in 255ths of L-infinity, as a length of L2; 0 of clean.
+
+    NaN for what has none: corrupted images, radii.
+    """
+    is_l2 = table["norm"] == "l2"
+    lengths = table["eps"].where(is_l2).map(_length, na_action="ignore").astype(float)
+    numbers = table["eps_255"].astype(float).where(~is_l2, lengths)
+    return numbers.mask(is_l2 & (table["attack"] == CLEAN), 0.0)
+
+
+def _length(eps: str) -> float:
+    return float(parse_budget(eps, "l2"))
+
+
+def budget_name(budget: float, protocol: str) -> str:
+    """A number of `budget_numbers` as it is written: ``4/255``, or ``0.5`` of L2."""
+    return f"{budget:g}" if is_l2(protocol) else f"{budget:g}/255"
+
+
+def is_l2(protocol: str) -> bool:
+    """Whether budgets under a protocol are of L2."""
+    return protocol in PROTOCOLS and norm_of(protocol) == "l2"
 
 
 def area_under_curve(budgets: Sequence[float], accuracies: Sequence[float]) -> float:
@@ -85,7 +112,7 @@ def breaking_budgets(runs: Runs, table: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         One row per sweep and image: ``label, dataset, protocol, attack, image, target`` and
-        ``breaking_eps_255``, in the protocol's own space.
+        ``breaking_eps_255``, in the protocol's own space (under L2 a length, not x 255).
     """
     sweeps = list(_broken_by_sweep(runs, table))
     if not sweeps:
@@ -98,7 +125,7 @@ def _broken_by_sweep(runs: Runs, table: pd.DataFrame) -> Iterator[pd.DataFrame]:
         if (points["status"] != "ok").any():
             continue
         rows = []
-        for entry, eps in zip(points["entry"], points["eps_255"], strict=True):
+        for entry, eps in zip(points["entry"], points["budget"], strict=True):
             images = runs.of(int(entry))
             images = images.loc[images["status"] == Status.OK, ["image", "target", "rank"]]
             rows.append(images.assign(eps=np.where(images["rank"] != 0, eps, np.inf)))

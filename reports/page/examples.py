@@ -134,7 +134,7 @@ def _by_image(entries: Mapping[int, Files]) -> list[Files]:
 def _kept(runs: Runs, rows: pd.DataFrame) -> dict[int, Files]:
     """By entry, the files of the strongest attack that has any, at some of its budgets."""
     curves = budget_curves(rows)
-    curves = curves[(curves["eps_255"] > 0) & (curves["status"] == "ok")]
+    curves = curves[(curves["budget"] > 0) & (curves["status"] == "ok")]
     curves = curves.assign(entry=rows.index.to_numpy()[curves["entry"].to_numpy(dtype=int)])
     strength = curves.groupby("attack", sort=False)["top1"].mean().sort_values(kind="stable")
     for attack in strength.index:

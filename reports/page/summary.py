@@ -13,7 +13,7 @@ from ..imagenet_c.corruption_rows import ATTACK, CORRUPTED, corruption_rows
 from ..merging.sessions import Session
 from ..metrics.flags import by_weight, explain_flag
 from ..metrics.notes import some
-from ..metrics.sweeps import budget_curves, is_swept
+from ..metrics.sweeps import budget_curves, budget_numbers, is_l2, is_swept
 from ..plots import attack_title
 
 Attacks = Mapping[str, Condition]
@@ -21,6 +21,8 @@ MOST_NAMES = 6
 """Models that are gone through one by one."""
 HEADLINE = {"pixel": 1.0, "normalized": 4.0}
 """Budget x 255 by space, whose result is a headline: the nearest that was run."""
+HEADLINE_LENGTH = 0.5
+"""The same of L2."""
 
 
 def what_was_run(table: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
@@ -143,8 +145,10 @@ def _conditions(rows: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
                 f"{severities} ({sources})"
             )
         elif is_swept(results).all():
-            budgets = [f"{eps:g}" for eps in sorted(results["eps_255"].unique())]
-            yield f"{attack_title(rows, attack, attacks)} at {_listed(budgets)}/255"
+            numbers = [f"{budget:g}" for budget in sorted(budget_numbers(results).unique())]
+            is_length = (results["norm"] == "l2").all()
+            at = f"L2 {_listed(numbers)}" if is_length else f"{_listed(numbers)}/255"
+            yield f"{attack_title(rows, attack, attacks)} at {at}"
         else:
             yield ", ".join(results["condition"].unique())
 
@@ -162,7 +166,7 @@ def _listed(names: Sequence[str]) -> str:
 def _headline(rows: pd.DataFrame, protocol: str) -> str:
     """Id of the attacked condition that stands for all."""
     curves = budget_curves(rows)
-    curves = curves[(curves["eps_255"] > 0) & (curves["status"] == "ok")]
+    curves = curves[(curves["budget"] > 0) & (curves["status"] == "ok")]
     if curves.empty:
         return ""
     is_worst = curves["attack"] == WORST
@@ -170,8 +174,9 @@ def _headline(rows: pd.DataFrame, protocol: str) -> str:
     curves = curves[is_worst == have_worst]
     strongest = curves.groupby("attack", sort=False)["top1"].mean().idxmin()
     space = PROTOCOLS[protocol].threat.space if protocol in PROTOCOLS else "pixel"
+    headline = HEADLINE_LENGTH if is_l2(protocol) else HEADLINE[space]
     points = curves[curves["attack"] == strongest]
-    nearest = int((points["eps_255"] - HEADLINE[space]).abs().argmin())
+    nearest = int((points["budget"] - headline).abs().argmin())
     return str(rows["condition"].iloc[int(points["entry"].iloc[nearest])])
 
 

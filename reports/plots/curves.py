@@ -12,7 +12,7 @@ from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
 from ..metrics.flags import constants_in
-from ..metrics.sweeps import budget_curves
+from ..metrics.sweeps import budget_curves, is_l2
 from ..statistics.intervals import wilson
 from .lettering import lettering
 from .panel import Panel, panel
@@ -35,7 +35,7 @@ def budget_curve(
     look_of: Mapping[str, Look] | None = None,
     title: str = "",
 ) -> None:
-    """Draw accuracy in percent over the budget in 255ths; clean accuracy stands at budget 0.
+    """Draw accuracy in percent over the budget; clean accuracy stands at budget 0.
 
     A condition that was not scored is a gap, and counted in the legend, which also says with which
     constants an attack was run, where it was not the same everywhere. The band is the 95 % Wilson
@@ -60,7 +60,7 @@ def budget_curve(
     for label, rows in curves.groupby("label", sort=False):
         name = _name(str(label), rows, shown) + ("" if alike else _constants(rows))
         _draw(ax, rows, look_of[str(label)], name, band=bands)
-    budgets = {0.0, *curves["eps_255"]}
+    budgets = {0.0, *curves["budget"]}
     _budget_axis(ax, sorted(budgets), shown)
     ax.set_ylim(-2, 102)
     band = " (band: 95 % interval)" if bands and len(curves) else ""
@@ -70,7 +70,7 @@ def budget_curve(
 
 
 def points(results: pd.DataFrame, attack: str, accuracy: Accuracy) -> pd.DataFrame:
-    """What is drawn: ``label``, ``eps_255``, ``n_images``, ``percent``, ``low``, ``high``.
+    """What is drawn: ``label, protocol, budget, n_images, percent, low, high``.
 
     As `budget_curves`; NaN where not scored. ``constants`` are those of the attack, in words; NaN
     for the clean images.
@@ -80,7 +80,7 @@ def points(results: pd.DataFrame, attack: str, accuracy: Accuracy) -> pd.DataFra
     rows = results.iloc[curves["entry"].to_numpy(dtype=int)].reset_index(drop=True)
     percent = curves[accuracy].where(curves["status"] == "ok").astype(float)
     constants = rows["flags"].fillna("").map(constants_in).where(rows["attack"] == attack)
-    drawn = curves[["label", "eps_255"]].assign(
+    drawn = curves[["label", "protocol", "budget"]].assign(
         n_images=rows["n_images"], percent=percent, constants=constants
     )
     ranges = [_interval(point) for point in drawn.itertuples()]
@@ -124,15 +124,16 @@ def _name(label: str, rows: pd.DataFrame, shown: Panel) -> str:
 def _constants(rows: pd.DataFrame) -> str:
     """A line of the legend for each set of constants, with its budgets where there are several."""
     groups = list(rows.dropna(subset="constants").groupby("constants", sort=False))
-    budgets = [", ".join(f"{eps:g}" for eps in points["eps_255"]) for _, points in groups]
-    at = ["" if len(groups) == 1 else f"{listed}/255: " for listed in budgets]
+    budgets = [", ".join(f"{eps:g}" for eps in points["budget"]) for _, points in groups]
+    unit = "" if is_l2(str(rows["protocol"].iloc[0])) else "/255"
+    at = ["" if len(groups) == 1 else f"{listed}{unit}: " for listed in budgets]
     lines = [lettering(f"({which}{name})") for which, (name, _) in zip(at, groups, strict=True)]
     return "".join(f"\n{line}" for line in lines)
 
 
 def _draw(ax: Axes, rows: pd.DataFrame, style: Look, name: str, *, band: bool) -> None:
     ax.plot(
-        rows["eps_255"],
+        rows["budget"],
         rows["percent"],
         color=style.colour,
         marker=style.marker,
@@ -144,7 +145,7 @@ def _draw(ax: Axes, rows: pd.DataFrame, style: Look, name: str, *, band: bool) -
     )
     if band:
         ax.fill_between(
-            rows["eps_255"], rows["low"], rows["high"], color=style.colour, alpha=0.13, linewidth=0
+            rows["budget"], rows["low"], rows["high"], color=style.colour, alpha=0.13, linewidth=0
         )
 
 
@@ -158,8 +159,9 @@ def _budget_axis(ax: Axes, budgets: Sequence[float], shown: Panel) -> None:
     ax.xaxis.set_major_locator(FixedLocator(ticks))
     ax.xaxis.set_major_formatter(FixedFormatter([f"{tick:g}" for tick in ticks]))
     ax.xaxis.set_minor_locator(NullLocator())
-    unit = "normalised units" if _is_normalized(shown.protocol) else "pixels"
-    ax.set_xlabel(f"budget, x/255 in {unit}{', log scale' if logarithmic else ''}")
+    unit = "x/255 in normalised units" if _is_normalized(shown.protocol) else "x/255 in pixels"
+    unit = "L2 length of the change" if is_l2(shown.protocol) else unit
+    ax.set_xlabel(f"budget, {unit}{', log scale' if logarithmic else ''}")
 
 
 def _is_normalized(protocol: str) -> bool:

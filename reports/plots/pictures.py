@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from robustbench_twicing.conditions.condition import CLEAN, Condition
 
 from ..imagenet_c.corruption_rows import CORRUPTED
-from ..metrics.sweeps import budget_curves
+from ..metrics.sweeps import budget_curves, budget_name
 from ..text.file_names import file_name, places
 from .corruption_bars import corruption_pictures
 from .curves import Accuracy, attack_title, budget_curve, points
@@ -75,6 +75,7 @@ def _described(rows: pd.DataFrame, attack: str, labels: list[str]) -> str:
     sentences = []
     for label, curve in points(rows, attack, "top1").groupby("label", sort=False):
         scored = curve.dropna(subset="percent")
-        steps = [f"{point.percent:.1f} at {point.eps_255:g}/255" for point in scored.itertuples()]
+        named = zip(scored["percent"], scored["budget"], scored["protocol"], strict=True)
+        steps = [f"{percent:.1f} at {budget_name(budget, of)}" for percent, budget, of in named]
         sentences.append(f"{label}: top-1 {', '.join(steps) or 'not scored'}.")
     return " ".join(sentences)

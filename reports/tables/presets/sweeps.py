@@ -9,7 +9,7 @@ from robustbench_twicing.conditions.condition import CLEAN, WORST
 
 from ...merging.runs import Runs
 from ...metrics.flags import constants_in
-from ...metrics.sweeps import area_under_curve, budget_curves
+from ...metrics.sweeps import area_under_curve, budget_curves, budget_name, is_l2
 from ...metrics.worst import like_ensembles
 from ..cells import CellSpec, fill
 from ..table import Column, Table
@@ -29,10 +29,11 @@ def sweeps(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
 
 
 def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str, name: str) -> Table:
-    points = curve.drop_duplicates("eps_255").sort_values("eps_255")
+    points = curve.drop_duplicates("budget").sort_values("budget")
     conditions = rows["condition"].iloc[points["entry"]]
-    budgets = [float(eps) for eps in points["eps_255"]]
-    names = [f"{eps:g}/255" if eps else CLEAN for eps in budgets]
+    budgets = [float(budget) for budget in points["budget"]]
+    protocol = str(points["protocol"].iloc[0])
+    names = [budget_name(budget, protocol) if budget else CLEAN for budget in budgets]
     specs = [
         CellSpec(Column(name, best="highest", metric="top1"), str(condition))
         for name, condition in zip(names, conditions, strict=True)
@@ -45,8 +46,9 @@ def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str, nam
         for label, values in zip(table.frame.index, table.frame.to_numpy(), strict=True)
     ]
     area = Column(f"area {budgets[0]:g}-{budgets[-1]:g}", best="highest")
+    unit = "" if is_l2(protocol) else " (x 255)"
     explained = (
-        f"area: mean top-1 over budgets {budgets[0]:g} to {budgets[-1]:g} (x 255), by trapezoids "
+        f"area: mean top-1 over budgets {budgets[0]:g} to {budgets[-1]:g}{unit}, by trapezoids "
         "between the budgets shown; none where a budget is missing.",
         *(f"No area of {label}: its budgets are of {how}." for label, how in mixed.items()),
     )

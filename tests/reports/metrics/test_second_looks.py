@@ -50,7 +50,7 @@ def test_a_sweep_starts_at_the_number_over_its_own_classes(folders: Path, tmp_pa
     table = results(evaluate(folders, tmp_path / "run").folder)
     assert top1(table, "imagenet-a") > top1(table, "imagenet-a/1000-way")
     points = budget_curves(table)
-    assert points["eps_255"].tolist() == [0, 10, 0, 10]
+    assert points["budget"].tolist() == [0, 10, 0, 10]
     starts = table["condition"].iloc[points["entry"]].tolist()[::2]
     assert starts == ["clean", "imagenet-a"]
 

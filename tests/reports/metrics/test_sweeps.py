@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports import merge, results
-from reports.metrics.sweeps import area_under_curve, breaking_budgets, budget_curves
+from reports.metrics.sweeps import area_under_curve, breaking_budgets, budget_curves, budget_name
 from tests.reports.made import Outcomes, write_run
 
 OUTCOMES: Outcomes = {
@@ -53,7 +53,7 @@ def test_curves_start_at_the_clean_images(tmp_path: Path) -> None:
     table = results(merge([write_run(tmp_path, {"a": OUTCOMES})]))
     curves = budget_curves(table)
     assert curves["attack"].tolist() == ["pgd"] * 4 + ["fgsm"] * 3
-    assert curves["eps_255"].tolist() == [0, 1, 2, 4, 0, 1, 4]
+    assert curves["budget"].tolist() == [0, 1, 2, 4, 0, 1, 4]
     assert curves["top1"].tolist() == [75, 50, 75, 0, 75, 50, 50]
     assert table["condition"][curves["entry"]].tolist()[:2] == ["clean", "pgd@1/255"]
 
@@ -74,12 +74,12 @@ def test_protocols_and_labels_have_curves_of_their_own(tmp_path: Path) -> None:
     curves = budget_curves(results(merge(folders)))
     sweeps = curves[["label", "protocol", "attack"]].drop_duplicates()
     assert len(sweeps) == 8
-    assert (curves.groupby(["label", "protocol", "attack"])["eps_255"].min() == 0).all()
+    assert (curves.groupby(["label", "protocol", "attack"])["budget"].min() == 0).all()
 
 
 def test_without_clean_images_a_curve_starts_at_its_smallest_budget(tmp_path: Path) -> None:
     table = results(merge([write_run(tmp_path, {"a": {"pgd@1/255": [0], "pgd@2/255": [1]}})]))
-    assert budget_curves(table)["eps_255"].tolist() == [1, 2]
+    assert budget_curves(table)["budget"].tolist() == [1, 2]
 
 
 @pytest.mark.slow
@@ -118,3 +118,28 @@ def test_skipped_images_break_nowhere(tmp_path: Path) -> None:
     broken = breaking_budgets(runs, results(runs))
     assert broken["image"].tolist() == ["1.png"]
     assert isinstance(broken, pd.DataFrame)
+
+
+def test_budgets_of_l2_are_lengths() -> None:
+    """Beside those of L-infinity, and in curves of their own."""
+    table = pd.DataFrame(
+        {
+            "label": "a",
+            "dataset": "val",
+            "protocol": ["pixel", "pixel", "l2", "l2", "l2"],
+            "condition": ["clean", "pgd@4/255", "clean", "pgd@l2:0.5", "pgd@l2:3"],
+            "attack": ["clean", "pgd", "clean", "pgd", "pgd"],
+            "eps_255": [0.0, 4.0, None, None, None],
+            "norm": ["linf", "linf", "l2", "l2", "l2"],
+            "eps": [None, "4/255", None, "l2:0.5", "l2:3"],
+            "status": "ok",
+            "top1": [90.0, 50.0, 90.0, 40.0, 10.0],
+            "top5": 100.0,
+            "robust_top1": 0.0,
+        }
+    )
+    curves = budget_curves(table)
+    assert curves["protocol"].tolist() == ["pixel"] * 2 + ["l2"] * 3
+    assert curves["budget"].tolist() == [0, 4, 0, 0.5, 3]
+    assert curves["entry"].tolist() == [0, 1, 2, 3, 4]
+    assert [budget_name(3, "l2"), budget_name(4, "pixel")] == ["3", "4/255"]
