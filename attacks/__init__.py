@@ -11,6 +11,7 @@ from .corruptions import corruption_condition
 from .declaration import ATTACKS, attack
 from .fgsm import fgsm
 from .finding import attack_name, find_attack
+from .fmn import fmn
 from .noise import noise
 from .pgd import pgd
 from .pgd_any import pgd_any
@@ -25,6 +26,7 @@ __all__ = [
     "corruption_condition",
     "fgsm",
     "find_attack",
+    "fmn",
     "noise",
     "pgd",
     "pgd_any",

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import CLASS_SUBSET, CLEAN, WORST, Sweep
+from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import ThreatModel
 from robustbench_twicing.data.imagenet_c import OTHERS_PREFIX, PREFIX
 from robustbench_twicing.files.source_code import is_same_place
@@ -40,7 +41,8 @@ def attack(
     """Declare ``(model, x, y, *, eps, threat, generator, constants...) -> x_adv`` as an attack.
 
     Keyword arguments with plain defaults become its constants; those that are one of some words
-    (`Literal`) accept these alone. A function without ``threat`` follows protocol pixel only.
+    (`Literal`) accept these alone. A function without ``threat`` follows protocol pixel only. One
+    that finds radii (`About`) takes no ``eps``.
 
     Args:
         name: in condition ids and on the command line.
@@ -59,7 +61,8 @@ def attack(
     """
 
     def declare(function: AttackFunction) -> AttackFunction:
-        _check(name, function)
+        about = properties.get("about", About())
+        _check(name, function, () if about.finds_radius else ("eps",))
         parameters = inspect.signature(function).parameters
         constants = {
             key: parameter
@@ -93,16 +96,17 @@ def attack(
     return declare
 
 
-def _check(name: str, function: Callable[..., Tensor]) -> None:
+def _check(name: str, function: Callable[..., Tensor], needed: Collection[str]) -> None:
     ATTACKS.check_name(name, (CLEAN, CLASS_SUBSET, WORST, PREFIX, OTHERS_PREFIX, *PRESETS))
     signature = inspect.signature(function)
-    passed = {key: None for key in PASSED if key in signature.parameters}
+    passed = {key: None for key in PASSED if key in needed or key in signature.parameters}
     try:
-        signature.bind(None, None, None, **{"eps": None, **passed})
+        signature.bind(None, None, None, **passed)
     except TypeError as error:
         raise ValueError(
             f"attack {name!r} cannot be called: {error}; it must be a function "
-            "(model, x, y, *, eps, ...) -> x_adv whose other arguments have defaults"
+            f"({', '.join(('model, x, y, *', *needed, '...'))}) -> x_adv whose other arguments "
+            "have defaults"
         ) from error
 
 
@@ -152,12 +156,13 @@ class FunctionSweep:
     ) -> Tensor:
         drawn_with = {**constants, **self.drawn_with}
         offers: dict[str, Callable[[], object]] = {
+            "eps": lambda: float(eps),
             "threat": lambda: threat,
             "target": lambda: batch.target(threat),
             "generator": lambda: batch.generators(self.streams, drawn_with, eps, restart),
         }
         passed = {key: make() for key, make in offers.items() if key in self.takes}
-        return self.function(batch.model, batch.x, batch.y, eps=float(eps), **passed, **constants)
+        return self.function(batch.model, batch.x, batch.y, **passed, **constants)
 
 
 def sweep_of(

@@ -1,13 +1,21 @@
 """Fast minimum-norm attack: the distance to the nearest adversarial example, not one budget."""
 
 import math
-from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.gradient import eval_mode, gradient_or_zero
+from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.budgets import Norm
+from robustbench_twicing.conditions.recorded import About
+from robustbench_twicing.conditions.threat_model import ThreatModel, length
+
+from .declaration import attack
+from .l2 import unit_direction
 
 STEPS = 100
 BISECTIONS = 10
@@ -16,7 +24,6 @@ STEP_SIZES = (1.0, 0.01)
 """Length of the first step and of the last, in the L2 norm of the pixels."""
 SHRINKING = (0.05, 0.001)
 """Share by which the ball shrinks or grows after the first step and after the last."""
-Norm = Literal["linf", "l2"]
 
 
 class _Margin(NamedTuple):
@@ -46,6 +53,30 @@ class _Nearest(NamedTuple):
         )
 
 
+def fmn_sweep(
+    batch: AttackBatch,
+    budgets: Sequence[Fraction],
+    *,
+    threat: ThreatModel,
+    settings: Mapping[str, Any],
+) -> Iterator[Tensor]:
+    """The nearest examples in the threat model's norm, once: there is no budget."""
+    for _ in budgets:
+        yield fmn(batch.model, batch.x, batch.y, norm=threat.norm, **settings)
+
+
+@attack(
+    "fmn",
+    sweep=fmn_sweep,
+    unrecorded=("norm",),
+    knowledge="white box, one gradient a step",
+    source="https://arxiv.org/abs/2102.12827",
+    passes=lambda settings: (settings["steps"] + 1 + BISECTIONS, settings["steps"]),
+    white_box=True,
+    draws=False,
+    protocols=("pixel", "l2"),
+    about=About("FMN-{steps}", finds_radius=True),
+)
 def fmn(
     model: nn.Module, x: Tensor, y: Tensor, *, norm: Norm = "linf", steps: int = STEPS
 ) -> Tensor:
@@ -102,8 +133,7 @@ def _descend(model: nn.Module, x: Tensor, y: Tensor, norm: Norm, steps: int) -> 
         )
         inside = torch.minimum(radius * (1 - share), nearest.distance)
         radius = torch.where(wrong, inside, beyond).minimum(farthest)
-        direction = margin.gradient / _column(length(margin.gradient, "l2")).to(x)
-        moved = x_adv - x - step_size * direction.nan_to_num(0.0)  # no gradient, no step
+        moved = x_adv - x - step_size * unit_direction(margin.gradient)
         x_adv = (x + _projected(moved, radius, norm)).clamp(0, 1)
     return nearest.or_nearer(x_adv, length(x_adv - x, norm), _is_wrong(model, x_adv, y))
 
@@ -159,18 +189,6 @@ def _projected(change: Tensor, radius: Tensor, norm: Norm) -> Tensor:
         reach = _column(radius).to(change)
         return change.clamp(-reach, reach)
     return change * _column((radius / length(change, norm)).clamp(max=1)).nan_to_num(1.0).to(change)
-
-
-def length(change: Tensor, norm: Norm) -> Tensor:
-    """Norm of each change (N,), float64: a float32 sum over a photograph is off by 1e-5.
-
-    Args:
-        change: (N, 3, H, W).
-        norm: ``linf`` or ``l2``.
-    """
-    order = math.inf if norm == "linf" else 2
-    norms: Tensor = torch.linalg.vector_norm(change.flatten(1), order, 1, dtype=torch.float64)
-    return norms
 
 
 def _column(values: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from robustbench_twicing.conditions.condition import Condition, Sweep, condition_id
+from robustbench_twicing.conditions.condition import RADIUS, Condition, Sweep, condition_id
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import NORM_NAMES, PROTOCOLS
 from robustbench_twicing.errors import UserError
@@ -71,12 +71,15 @@ class AttackSpec:
         return ", ".join(NORM_NAMES[norm] for norm in norms)
 
     def condition(
-        self, eps: Fraction, protocol: str = "pixel", overrides: Settings | None = None
+        self,
+        eps: Fraction = Fraction(0),
+        protocol: str = "pixel",
+        overrides: Settings | None = None,
     ) -> Condition:
         """The condition of this attack at one budget.
 
         Args:
-            eps: budget in the protocol's own space.
+            eps: budget in the protocol's own space; 0 for an attack that finds radii.
             protocol: a name in `PROTOCOLS`.
             overrides: constants in place of the protocol's; those it does not have are ignored.
 
@@ -99,7 +102,9 @@ class AttackSpec:
             raise UserError(f"attack {self.name}: {wrong}")
         passes = spec.passes(settings)
         return Condition(
-            condition_id(self.name, eps, threat.norm),
+            RADIUS + self.name
+            if self.about.finds_radius
+            else condition_id(self.name, eps, threat.norm),
             self.name,
             eps,
             protocol=protocol,

@@ -87,12 +87,15 @@ def _cells(row: "pd.Series[Any]", common: set[str], most: int) -> list[str]:
     if row["status"] != "ok":
         return [row["condition"], row["status"], f"{row['n_images']} images", "", "", "", marks]
     few = f" ({row['n_images']} images)" if row["n_images"] < most else ""
+    if pd.isna(row["top1"]):  # it finds distances
+        accuracies = ["", "see radii", "", ""]
+    else:
+        interval = f"{row['top1_ci_low']:.1f}-{row['top1_ci_high']:.1f}"
+        top1, top5, robust = (f"{row[name]:.2f}" for name in ("top1", "top5", "robust_top1"))
+        accuracies = [top1, interval, top5, robust]
     return [
         f"{row['condition']}{few}",
-        f"{row['top1']:.2f}",
-        f"{row['top1_ci_low']:.1f}-{row['top1_ci_high']:.1f}",
-        f"{row['top5']:.2f}",
-        f"{row['robust_top1']:.2f}",
+        *accuracies,
         "" if pd.isna(row["linf_255_max"]) else f"{row['linf_255_max']:.3g}",
         marks,
     ]

@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from robustbench_twicing.errors import UserError
 from robustbench_twicing.registry import Registry
 
 from ..spec import AttackSpec
@@ -38,10 +39,15 @@ def foolbox_attack(name: str) -> AttackSpec:
     """The attack of this name; its result is clipped to the budget as foolbox does it.
 
     Raises:
-        UserError: not one of the L-infinity attacks.
+        UserError: not one of the L-infinity attacks, or one that is broken.
     """
     import foolbox
 
+    if name.casefold() == "l2fmnattack":
+        raise UserError(
+            f"foolbox:{name} divides a norm by itself and never projects, so that its changes are "
+            "several times too long; use fmn"
+        )
     known: Registry[str] = Registry("L-infinity attack of foolbox")
     for listed in FOOLBOX:
         known[listed] = listed

@@ -98,6 +98,8 @@ _MEANINGS = {
     "where gradients vanish.",
     r"not-monotone": "accuracy is higher than at a smaller budget of the same attack, whose images "
     "were allowed here, too: the attack could be stronger.",
+    r"radius-above-sweep-(.+)": "of {0} images the nearest example that was found is farther than "
+    "a budget at which another attack fooled the model: the search is too weak there.",
     r"fgsm-beats-pgd": "one step of FGSM fooled more images than PGD at the same budget: PGD "
     "is too weak here.",
     r"black-box-beats-white-box": "an attack that uses only logits (SPSA) fooled more images than "

@@ -17,6 +17,7 @@ from ..merging.runs import Entry, Runs
 from ..statistics.intervals import wilson
 from ..text.csv_text import save_csv
 from .diagnostics import Scored, copied_images, diagnose
+from .radii import radii_above_sweep
 from .row_flags import row_flags
 from .worst import TOP1_ONLY, with_worst
 
@@ -38,10 +39,15 @@ class Result(NamedTuple):
     status: str
     flags: str = ""
 
+    @property
+    def has_accuracy(self) -> bool:
+        """An attack that finds distances has a curve in place of one accuracy."""
+        return self.status == "ok" and not self.entry.condition.about.finds_radius
+
     def percent(self, name: str) -> float:
         """A count as a percentage of the scored images; NaN where there is no accuracy."""
         right: int = getattr(self.counts, name)
-        return 100 * right / self.counts.scored if self.status == "ok" else NAN
+        return 100 * right / self.counts.scored if self.has_accuracy else NAN
 
     def largest(self, distance: str) -> float:
         """The largest change, in a unit of the records; NaN where there is no accuracy."""
@@ -51,7 +57,7 @@ class Result(NamedTuple):
     @property
     def interval(self) -> tuple[float, float]:
         """95 % Wilson interval of top-1, in percent."""
-        if self.status != "ok":
+        if not self.has_accuracy:
             return NAN, NAN
         low, high = wilson(self.counts.right, self.counts.scored)
         return 100 * low, 100 * high
@@ -117,6 +123,8 @@ def results(source: Runs | RunFolder) -> pd.DataFrame:
         for entry, counts in zip(runs.entries, runs.counts, strict=True)
     ]
     flags = _diagnoses(runs, [row.status for row in rows])
+    for position, count in radii_above_sweep(runs, [row.status for row in rows]).items():
+        flags[position] += [f"radius-above-sweep-{count}"] if count else []
     facts = [row_flags(row.entry, row.counts.missing) for row in rows]
     marked = [
         row._replace(flags=";".join(dict.fromkeys([*about, *diagnosed])))
@@ -147,9 +155,9 @@ def _source(entry: Entry) -> str:
 
 
 def _eps_255(condition: Condition) -> float | None:
-    """The L-infinity budget in 255ths, in its own space; None where other images are shown."""
-    is_linf = condition.threat.norm == "linf"
-    return float(condition.eps * 255) if condition.images is None and is_linf else None
+    """The L-infinity budget in 255ths, in its own space; 0 for clean images, else None."""
+    has_budget = condition.images is None and not condition.about.finds_radius
+    return float(condition.eps * 255) if has_budget and condition.threat.norm == "linf" else None
 
 
 def _whole(value: float) -> int | None:
@@ -159,7 +167,7 @@ def _whole(value: float) -> int | None:
 def _eps(condition: Condition) -> str | None:
     """The budget as it stands in the condition's name."""
     norm = condition.threat.norm
-    return format_budget(condition.eps, norm) if condition.is_attacked else None
+    return format_budget(condition.eps, norm) if condition.is_sweep else None
 
 
 def _eps_pixel_255(entry: Entry) -> float | None:

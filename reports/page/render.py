@@ -14,6 +14,7 @@ from robustbench_twicing.files.atomic import write_atomically
 
 from ..merging.runs import Runs
 from ..metrics.notes import notes
+from ..metrics.radii import radius_curves
 from ..plots import pictures
 from ..tables.formats.as_html import templates
 from ..tables.presets import Choices
@@ -100,9 +101,9 @@ def _make_page(
     sessions = sessions_of(runs)
     compared = comparison_section(runs, table, baseline)
     tables, left_out = page_tables(runs, table, Choices(scores=scores))
-    drawn, has_more = embed_pictures(
-        pictures(table, scores=scores, attacks=runs.attacks), MOST_PICTURES
-    )
+    radii = radius_curves(runs, table)
+    shown = pictures(table, scores=scores, attacks=runs.attacks, radii=radii)
+    drawn, has_more = embed_pictures(shown, MOST_PICTURES)
     return Page(
         title=_title(table),
         run=tuple(what_was_run(table, runs.attacks)) or ("Nothing.",),

@@ -1,6 +1,6 @@
 """All pictures that a table of results is good for, drawn one after the other."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import get_args
 
 import pandas as pd
@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from robustbench_twicing.conditions.condition import CLEAN, Condition
 
 from ..imagenet_c.corruption_rows import CORRUPTED
+from ..metrics.radii import RadiusCurve
 from ..metrics.sweeps import budget_curves, budget_name
 from ..text.file_names import file_name, places
 from .corruption_bars import corruption_pictures
@@ -16,6 +17,7 @@ from .curves import Accuracy, attack_title, budget_curve, points
 from .lettering import styled
 from .panel import legend_height, outside_legend, panel
 from .picture import Picture
+from .radius_curve import radius_pictures
 from .series import Look, looks
 
 PLACE = ("dataset", "protocol")
@@ -28,6 +30,7 @@ def pictures(
     *,
     scores: pd.DataFrame | None = None,
     attacks: Mapping[str, Condition] | None = None,
+    radii: Sequence[RadiusCurve] = (),
 ) -> Iterator[Picture]:
     """Draw accuracy over the budget of each attack, and corruption errors, where there are any.
 
@@ -38,6 +41,7 @@ def pictures(
         results: columns of `COLUMNS`.
         scores: `corruption_scores` of these results, in units of AlexNet unless given.
         attacks: see `Runs.attacks`; attacks are called by their plain names unless given.
+        radii: see `radius_curves`; no robustness curves are drawn unless given.
     """
     look_of = looks(list(results["label"]))
     corrupted = results[results["attack"].isin(CORRUPTED)]
@@ -49,6 +53,7 @@ def pictures(
         for _, same in rows[rows["attack"].isin(CORRUPTED)].groupby("source", sort=False):
             place = places(same, corrupted, (*PLACE, "source"))
             yield from corruption_pictures(same, scores, look_of, place=place)
+    yield from radius_pictures(radii, look_of)
 
 
 def _budgets(

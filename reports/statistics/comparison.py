@@ -146,6 +146,8 @@ class _Comparing:
         self.notes: list[str] = []
         self.places: dict[str, dict[Place, int]] = {}
         for position, entry in enumerate(runs.entries):
+            if entry.condition.about.finds_radius:
+                continue  # it has no accuracy
             self.places.setdefault(entry.evaluation.label, {})[_place(entry)] = position
 
     def compare(self, label: str) -> None:

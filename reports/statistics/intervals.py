@@ -1,6 +1,9 @@
-"""Confidence intervals of a proportion."""
+"""Confidence intervals of a proportion and of a median."""
 
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 class Interval(NamedTuple):
@@ -29,3 +32,39 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
 
     interval = binomtest(successes, trials).proportion_ci(level, method="wilson")
     return Interval(float(interval.low), float(interval.high))
+
+
+def wilson_band(
+    successes: NDArray[np.int64], trials: int, level: float = 0.95
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """As `wilson`, of many proportions of one number of trials at once: lower and upper bounds.
+
+    Args:
+        successes: numbers of hits, each 0 to trials.
+        trials: number of attempts, at least 1.
+        level: confidence level in (0, 1), of each interval alone.
+    """
+    from scipy.stats import norm
+
+    z = float(norm.ppf((1 + level) / 2))
+    share = successes / trials
+    centre = share + z**2 / (2 * trials)
+    half = z * np.sqrt(share * (1 - share) / trials + z**2 / (4 * trials**2))
+    low, high = ((centre + side * half) / (1 + z**2 / trials) for side in (-1, 1))
+    return np.where(successes == 0, 0.0, low), np.where(successes == trials, 1.0, high)
+
+
+def median_interval(values: NDArray[np.float64], level: float = 0.95) -> Interval:
+    """Interval of the median from order statistics, which assumes nothing of the distribution.
+
+    Args:
+        values: at least one, ascending; infinite ones are the largest.
+        level: confidence level in (0, 1), which is reached at least. Few values allow no bound:
+            0 and infinity.
+    """
+    from scipy.stats import binom
+
+    rank = int(binom.ppf((1 - level) / 2, len(values), 0.5))
+    if rank == 0:
+        return Interval(0.0, float("inf"))
+    return Interval(float(values[rank - 1]), float(values[-rank]))

@@ -12,7 +12,15 @@ from attacks.libraries.blocks import BLOCK_NOTE
 
 from ..classifiers.classifier import Classifier
 from ..conditions.budgets import L2_PREFIX, Norm, parse_budget
-from ..conditions.condition import CLASS_SUBSET, CLEAN, WORST, Condition, clean, condition_id
+from ..conditions.condition import (
+    CLASS_SUBSET,
+    CLEAN,
+    RADIUS,
+    WORST,
+    Condition,
+    clean,
+    condition_id,
+)
 from ..conditions.threat_model import NORM_NAMES, PROTOCOLS, ThreatModel
 from ..data.imagenet_c import cells, id_meant, is_corruption, parse_id
 from ..errors import UserError
@@ -83,6 +91,8 @@ def _named(name: str) -> Iterator[Condition]:
         yield clean()
     elif is_corruption(name):
         yield from (corruption_condition(*cell) for cell in cells(*parse_id(name)))
+    elif name.startswith(RADIUS):
+        yield find_attack(name.removeprefix(RADIUS)).condition()
     else:
         attack, eps, norm = _split(name)
         yield find_attack(attack).condition(eps, PROTOCOL_OF[norm])

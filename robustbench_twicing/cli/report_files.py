@@ -88,9 +88,11 @@ def _draw(
     out: Path,
     baseline: str | None,
 ) -> list[Path]:
+    from reports.metrics.radii import radius_curves
     from reports.plots import forest_pictures, pictures, save_pictures
 
-    drawn = pictures(table, scores=scores, attacks=runs.attacks)
+    radii = radius_curves(runs, table)
+    drawn = pictures(table, scores=scores, attacks=runs.attacks, radii=radii)
     comparison = compare_if_possible(runs, table, baseline=baseline)
     if not isinstance(comparison, str):
         drawn = chain(drawn, forest_pictures(comparison.rows, comparison.baseline))

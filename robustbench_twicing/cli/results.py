@@ -7,6 +7,7 @@ import pandas as pd
 
 from reports import Runs, save_corruption_scores, save_results
 from reports.console import print_report
+from reports.metrics.radii import radius_curves, save_radii
 from reports.statistics.comparison import Comparison, save_comparison
 from reports.tables.comparing import comparison_tables
 from reports.tables.formats import FORMATS, write_tables
@@ -43,7 +44,7 @@ def show_results(
     paths, problem = list[Path](), None
     try:
         if folder is not None:
-            paths = save_tables(table, scores, folder)
+            paths = save_tables(runs, table, scores, folder)
     except UserError as error:
         problem = error
     print_report(runs, table, scores, console)
@@ -55,19 +56,25 @@ def show_results(
         sys.stderr.write(f"{problem}; --out DIR writes into another folder\n")
 
 
-def save_tables(table: pd.DataFrame, scores: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write results.csv, and corruption_scores.csv where there is one; their paths.
+def save_tables(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write results.csv, and where there are such corruption_scores.csv, radii.csv and curves.csv.
 
     Args:
+        runs: merged runs.
         table: `results` of merged runs.
         scores: `corruption_scores` of them.
         folder: where to.
+
+    Returns:
+        Paths of the files, results.csv first.
 
     Raises:
         UserError: a file cannot be written.
     """
     paths = [save_results(table, folder)]
-    return paths if scores.empty else [*paths, save_corruption_scores(scores, folder)]
+    if not scores.empty:
+        paths.append(save_corruption_scores(scores, folder))
+    return paths + save_radii(radius_curves(runs, table), folder)
 
 
 def exit_status(table: pd.DataFrame) -> int:

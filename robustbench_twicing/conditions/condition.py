@@ -1,5 +1,6 @@
 """Conditions: the things done to the images, each with a stable id."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -21,6 +22,8 @@ CLASS_SUBSET = "readout"
 """The attack of the clean forward pass over a class subset: none, and not the clean number."""
 WORST = "worst"
 """The attack of the worst case over all others, which is made from their records."""
+RADIUS = "radius/"
+"""Begins the id of an attack that finds distances, and has no budget."""
 
 
 class Sweep(Protocol):
@@ -46,10 +49,10 @@ class Condition:
     """One thing done to the images.
 
     Attributes:
-        id: stable id, ``clean``, ``attack@budget`` or ``imagenet-c/fog/3``.
+        id: stable id, ``clean``, ``attack@budget``, ``radius/attack`` or ``imagenet-c/fog/3``.
         attack: name of the attack; ``clean`` for none, ``imagenet-c`` for a corruption,
             ``readout`` for the clean forward pass over a class subset.
-        eps: budget in the threat model's own space; 0 for clean.
+        eps: budget in the threat model's own space; 0 for clean, and for an attack without one.
         protocol: name of the protocol the numbers belong to.
         threat: see `ThreatModel`.
         white_box: the attack follows gradients. The gradient at the clean images is then computed
@@ -97,7 +100,7 @@ class Condition:
 
     @property
     def is_attacked(self) -> bool:
-        """Whether it has a budget: neither a look at the clean images nor at other ones."""
+        """Whether images are changed by an attack: no look at the clean images or at other ones."""
         return self.attack not in (CLEAN, CLASS_SUBSET) and self.images is None
 
     @property
@@ -108,7 +111,12 @@ class Condition:
     @property
     def is_sweep(self) -> bool:
         """Whether it is an attack at one budget, so that several are the points of a curve."""
-        return self.is_attacked
+        return self.is_attacked and not self.about.finds_radius
+
+    @property
+    def reach(self) -> float:
+        """How far from the image an attack may go, in the threat model's own space."""
+        return math.inf if self.about.finds_radius else float(self.eps)
 
     @property
     def key(self) -> str:

@@ -23,6 +23,8 @@ class About:
         iterated: it climbs by many steps what FGSM climbs by one, so that FGSM must not beat it.
         gradient_free: it finds what gradients do not show, wholly or in one of its parts.
         control: random changes, which every attack must beat.
+        finds_radius: it has no budget: of each image it looks for the nearest adversarial example,
+            whose distance is the result.
         group: of a corruption: what kind of change it is. It decides nothing: mCE counts fifteen of
             ImageNet-C's names, whatever their group.
         few_classes: by flag, the number of classes below which a part of the attack does not exist
@@ -34,6 +36,7 @@ class About:
     iterated: bool = False
     gradient_free: bool = False
     control: bool = False
+    finds_radius: bool = False
     group: str = ""
     few_classes: Mapping[str, int] = field(default_factory=dict)
 

@@ -30,8 +30,7 @@ class ThreatModel:
         space: where the budget is measured: pixels in [0, 1], or the network's normalised input.
         clip: whether adversarial images stay in the valid pixel range [0, 1].
         label: the label the attack moves away from: the true one, or the model's own prediction.
-        norm: that measures a change: ``linf``, its largest entry; ``l2``, its Euclidean length over
-            all pixels of an image.
+        norm: that measures a change: ``linf``, its largest entry; ``l2``, its Euclidean length.
     """
 
     space: Literal["pixel", "normalized"] = "pixel"
@@ -173,8 +172,15 @@ def distances(x: Tensor, x_adv: Tensor) -> Distances:
     """
     change = (x_adv - x).abs()
     linf, l0 = change.flatten(1).amax(1).double(), (change > 0).any(1).flatten(1).sum(1)
-    l2 = torch.linalg.vector_norm(x_adv.double() - x.double(), dim=(1, 2, 3))
+    l2 = length(x_adv.double() - x.double(), "l2")
     return Distances(*(tensor.cpu() for tensor in (linf, l2, l0)))
+
+
+def length(change: Tensor, norm: Norm) -> Tensor:
+    """The norm of each image's change (N, C, H, W), in float64: (N,)."""
+    order = math.inf if norm == "linf" else 2
+    norms: Tensor = torch.linalg.vector_norm(change.double(), order, dim=(1, 2, 3))
+    return norms
 
 
 def no_distances(count: int) -> Distances:

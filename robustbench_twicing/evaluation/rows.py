@@ -67,13 +67,15 @@ class Outcome(NamedTuple):
     """Scores, distances and ranks after rounding to 8 bits; or why there are none.
 
     Images that were not attacked have no distance; in 8 bits they are what they are. Of those that
-    were, ``rank_8bit`` (N,) has None where an image was not scored once more.
+    were, ``rank_8bit`` (N,) has None where an image was not scored once more. ``radius`` (N,) is
+    the distance of what an attack that finds radii has found, float64.
     """
 
     scores: Scores | None
     distances: Distances | None = None
     rank_8bit: NDArray[np.object_] | None = None
     message: str = ""
+    radius: Tensor | None = None
 
 
 def clean_fields(label: str, data: Dataset, batch: LoadedBatch) -> Columns:
@@ -130,6 +132,8 @@ def score_rows(fields: Columns, condition: Condition, outcome: Outcome) -> pa.Ta
     scored: Columns = {name: tensor.numpy() for name, tensor in tensors.items()}
     if outcome.rank_8bit is not None:
         scored["rank_8bit"] = outcome.rank_8bit
+    if outcome.radius is not None:
+        scored["radius"] = _radius(fields["clean_rank"], scores.rank.numpy(), outcome.radius)
     return _table(fields | scored, condition, Status.OK.value, None)
 
 
@@ -149,6 +153,11 @@ def inherited_rows(
     """
     values = {name: np.array([row[name] for row in witnesses], object) for name in WITNESSED}
     return _table(fields | values, condition, Status.INHERITED.value, None)
+
+
+def _radius(clean_rank: NDArray[Any], rank: NDArray[Any], distance: Tensor) -> NDArray[np.float64]:
+    """0 where the network was wrong before, infinite where it is right on what was found."""
+    return np.where(clean_rank > 0, 0.0, np.where(rank > 0, distance.numpy(), np.inf))
 
 
 def absent_rows(

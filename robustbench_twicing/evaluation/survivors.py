@@ -53,8 +53,9 @@ class Fooled:
         """What became of an image under a condition."""
         if record["status"] != Status.OK.value or record["rank"] == 0:
             return
-        if row not in self.broken_at or condition.eps < self.broken_at[row]:
-            self.broken_at[row] = condition.eps
+        eps = Fraction(record["radius"]) if condition.about.finds_radius else condition.eps
+        if row not in self.broken_at or eps < self.broken_at[row]:
+            self.broken_at[row] = eps
             values = {name: record[name] for name in WITNESSED}
             self.witnesses[row] = {**values, "witness": condition.id}
 

@@ -47,7 +47,9 @@ class Attack:
         }
         if "threat" in taken:
             settings["threat"] = made.threat
-        bound = partial(function, eps=float(eps), **settings)
+        if "eps" in taken:
+            settings["eps"] = float(eps)
+        bound = partial(function, **settings)
         if "generator" in taken:
             return bound
         return lambda model, x, y, *, generator: bound(model, x, y)
@@ -61,6 +63,14 @@ class Attack:
 @pytest.fixture(params=CASES, ids=["-".join(case) for case in CASES])
 def attack(request: pytest.FixtureRequest) -> Attack:
     return Attack(*request.param)
+
+
+with_budget = pytest.mark.parametrize(
+    "attack",
+    [Attack(*case) for case in CASES if not ATTACKS[case[0]].about.finds_radius],
+    ids=lambda attack: f"{attack.name}-{attack.protocol}",
+)
+"""Others look for the nearest example instead."""
 
 
 def images(count: int = COUNT) -> Tensor:
@@ -109,6 +119,7 @@ def test_it_attacks_the_model_in_eval_mode(attack: Attack) -> None:
     assert torch.equal(call(attack, model.train(), images()), wanted)
 
 
+@with_budget
 def test_it_stays_in_its_ball_and_uses_it(attack: Attack) -> None:
     model, x = convnet(), images()
     threat = PROTOCOLS[attack.protocol].threat
@@ -129,6 +140,7 @@ def test_it_stays_in_its_ball_and_uses_it(attack: Attack) -> None:
         assert x_adv.max() > 1
 
 
+@with_budget
 def test_no_budget_gives_the_image_bit_for_bit(attack: Attack) -> None:
     x = images()
     x_adv = call(attack, convnet(), x, Fraction(0))
@@ -183,6 +195,7 @@ def test_order_does_not_matter(attack: Attack) -> None:
 
 
 @pytest.mark.slow
+@with_budget
 def test_budgets_of_a_sweep_come_in_order_and_do_not_touch_each_other(attack: Attack) -> None:
     budgets = [Fraction(8, 255), Fraction(0), Fraction(1, 255)]
     model = convnet()
@@ -198,8 +211,8 @@ def test_images_that_are_wrong_already_are_attacked_without_a_fuss(attack: Attac
     wrong = (model(images()).argmax(1) + 1) % 5
     made = AttackBatch(model, images(), wrong, images=NAMES, keep_graph=True)
     (x_adv,) = attack.sweep(made, EPS)
-    threat = PROTOCOLS[attack.protocol].threat
-    check_adversarial(images(), x_adv, float(EPS), threat, std_of(model))
+    condition = attack.condition()
+    check_adversarial(images(), x_adv, condition.reach, condition.threat, std_of(model))
 
 
 @pytest.mark.parametrize("attack", [Attack(*case) for case in CASES if case[0] in DRAWS])
@@ -221,7 +234,8 @@ def test_every_entry_is_described() -> None:
         assert set(spec.shorts) <= set(spec.settings)
         assert spec.knowledge
         assert spec.source
-        assert spec.condition(EPS).id == f"{name}@4/255"
+        finds_radius = spec.about.finds_radius
+        assert spec.condition(EPS).id == (f"radius/{name}" if finds_radius else f"{name}@4/255")
 
 
 def test_settings_in_place_of_the_protocols_are_marked() -> None:

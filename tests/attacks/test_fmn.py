@@ -9,9 +9,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from attacks.fmn import BISECTIONS, STEPS, Norm, fmn, length
+from attacks.fmn import BISECTIONS, STEPS, fmn
 from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.classifier import Classifier
+from robustbench_twicing.conditions.budgets import Norm
+from robustbench_twicing.conditions.threat_model import length
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.records.cost import CostMeter
 from tests.tiny import Linear, convnet

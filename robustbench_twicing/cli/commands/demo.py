@@ -88,7 +88,7 @@ def _report(done: "Run", out: Path, console: "Console") -> int:
     runs = with_worst(merge([done.folder]))
     table = results(runs)
     scores = corruption_scores(table)
-    save_tables(table, scores, done.folder.path)
+    save_tables(runs, table, scores, done.folder.path)
     tables = [sheet for name in ("table1", "worst") for sheet in preset_tables(name, runs, table)]
     for shown in tables:
         print_table(shown, console)

@@ -137,7 +137,7 @@ def _report(
     if options.named and files.console:
         _print(tables)
     if files.out is not None:
-        _say(save_tables(table, scores, files.out))
+        _say(save_tables(runs, table, scores, files.out))
         _say(write_files(runs, table, scores, files))
     if options.named or not files.page:
         _write(tables, files)

@@ -125,7 +125,17 @@ def make_conditions(request: ConditionRequest, dataset: str | None = None) -> li
         _check_once(conditions)
     except UserError as error:
         raise error if named else UserError(f"suite {request.name}: {error}") from error
+    _check_budgets_used(request, conditions)
     return conditions
+
+
+def _check_budgets_used(request: ConditionRequest, conditions: Sequence[Condition]) -> None:
+    attacks = [condition for condition in conditions if condition.is_attacked]
+    if request.options.eps and attacks and not any(attack.is_sweep for attack in attacks):
+        raise UserError(
+            f"--eps {request.options.eps}: {attacks[0].attack} finds distances and has no budget; "
+            "leave --eps out"
+        )
 
 
 def _check_once(conditions: Sequence[Condition]) -> None:
@@ -204,6 +214,10 @@ def _of_item(item: SuiteItem, request: ConditionRequest) -> list[Condition]:
     spec = find_attack(name)
     settings = {key: parse_constant(spec, key, str(value)) for key, value in item.settings.items()}
     settings |= request.overrides.get(name, {})
+    if spec.about.finds_radius:
+        if item.eps and item in request.suite.conditions:
+            raise UserError(f"attack {name} finds distances and has no budget; leave its eps out")
+        return [spec.condition(protocol=protocol, overrides=settings)]
     if not item.eps:
         raise UserError(f"attack {name} has no budget; give --eps, like 1/255,4/255")
     of_suite = norm_of(item.protocol or request.suite.protocol)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from foolbox.models import PyTorchModel
 
+from attacks import find_attack
 from attacks.libraries import FOOLBOX, foolbox_attack
 from robustbench_twicing.errors import UserError
 
@@ -66,3 +67,9 @@ def test_noise_follows_no_gradient() -> None:
 def test_another_name_is_a_mistake_that_says_what_there_is(name: str) -> None:
     with pytest.raises(UserError, match="L-infinity attack of foolbox"):
         foolbox_attack(name)
+
+
+@pytest.mark.parametrize("name", ["L2FMNAttack", "l2fmnattack"])
+def test_an_attack_that_is_broken_is_refused_with_the_reason(name: str) -> None:
+    with pytest.raises(UserError, match=r"never projects.*use fmn"):
+        find_attack(f"foolbox:{name}")

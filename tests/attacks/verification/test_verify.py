@@ -18,8 +18,9 @@ from tests.tiny import convnet, halfspace
 pytestmark = pytest.mark.slow
 
 fgsm, pgd = (import_module(f"attacks.{name}") for name in ("fgsm", "pgd"))
-agreement, linear, paper = (
-    import_module(f"attacks.verification.{name}") for name in ("agreement", "linear", "paper")
+agreement, linear, minimum, paper = (
+    import_module(f"attacks.verification.{name}")
+    for name in ("agreement", "linear", "minimum", "paper")
 )
 ROWS = [
     ("fgsm, pixel", "torchattacks.FGSM"),
@@ -30,7 +31,10 @@ ROWS = [
     ("pgd, paper", "cleverhans.projected_gradient_descent"),
     ("spsa, paper", "cleverhans.spsa"),
     ("spsa gradient", "exact, linear model"),
+    ("fmn, pixel", "foolbox.LInfFMNAttack"),
 ]
+BY_PIXELS = ROWS[:-2]
+"""Others are compared by an angle or a distance, which the remark says."""
 needs_cleverhans = pytest.mark.skipif(
     paper.find_spec("cleverhans") is None, reason="cleverhans is not installed"
 )
@@ -57,7 +61,7 @@ def test_all_agree(eps: float) -> None:
     found = rows(setting(eps=eps))
     assert list(found) == ROWS
     assert [key for key, row in found.items() if not row.agrees] == []
-    for key in ROWS[:-1]:
+    for key in BY_PIXELS:
         assert found[key].differing == 0, key
         assert found[key].remark == ""
 
@@ -182,6 +186,11 @@ def coarse_gradient(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(linear, "LINEAR_SAMPLES", 100)
 
 
+def short_search(patch: pytest.MonkeyPatch) -> None:
+    whole = minimum.fmn
+    patch.setattr(minimum, "fmn", lambda model, x, y: whole(model, x, y, steps=2))
+
+
 def downhill_gradient(patch: pytest.MonkeyPatch) -> None:
     whole = linear.spsa_gradient
     patch.setattr(linear, "spsa_gradient", lambda *args, **rest: -whole(*args, **rest))
@@ -203,6 +212,7 @@ def downhill_gradient(patch: pytest.MonkeyPatch) -> None:
         (spsa_of_other_label, {6}),
         (coarse_gradient, {7}),
         (downhill_gradient, {7}),
+        (short_search, {8}),
     ],
     ids=lambda value: getattr(value, "__name__", "rows"),
 )

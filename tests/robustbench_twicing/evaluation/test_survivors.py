@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from attacks import ATTACKS
 from attacks.declaration import sweep_of
 from reports import merge
 from robustbench_twicing import evaluate
@@ -21,8 +23,9 @@ from robustbench_twicing.conditions.threat_model import PIXEL
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.options import Shard
+from robustbench_twicing.evaluation.rows import WITNESSED, Scores
 from robustbench_twicing.evaluation.runner import Run
-from robustbench_twicing.evaluation.survivors import in_ascending_cost
+from robustbench_twicing.evaluation.survivors import Fooled, in_ascending_cost
 from tests.tiny import (
     PREPROCESSING,
     ConvNet,
@@ -279,3 +282,16 @@ def test_another_librarys_attack_is_given_what_is_left() -> None:
     attacked = rows["torchattacks:PGD@32/255"]["status"].eq("ok")
     assert attacked.tolist() == stands.tolist()
     assert 0 < attacked.sum() < IMAGES
+
+
+def test_an_image_is_fooled_from_its_radius_on() -> None:
+    """Of an attack without a budget, which attacks all that is right before."""
+    scores = Scores(torch.tensor([0, 0]), torch.tensor([0, 1]), torch.zeros(2))
+    fooled = Fooled(SimpleNamespace(scores=scores), "clean")  # type: ignore[arg-type]
+    condition = ATTACKS["fmn"].condition()
+    assert fooled.survivors(condition.eps) == [0]
+    row = dict.fromkeys(WITNESSED, 1) | {"status": "ok", "rank": 3, "radius": 3 / 255}
+    fooled.add(condition, 0, row)
+    assert fooled.survivors(Fraction(2, 255)) == [0]
+    assert fooled.survivors(Fraction(4, 255)) == []
+    assert fooled.witnesses[0]["witness"] == "radius/fmn"

@@ -15,6 +15,8 @@ from robustbench_twicing.cli.app import main
 from tests.robustbench_twicing.cli.conftest import Site, make_site
 
 pytestmark = pytest.mark.slow
+RADII = ("curves.csv", "radii.csv")
+"""Written beside results.csv where there are attacks."""
 
 
 class Evaluated(Protocol):
@@ -104,9 +106,9 @@ def test_pictures_are_drawn_where_they_are_wanted(
     out = site.root / "new" / "plots"
     run = str(site.root / "run")
     assert main(["report", run, "--format", "csv", "--plots", "--out", str(out)]) == 0
-    names = [f"accuracy-{attack}" for attack in ("fgsm", "pgd", "worst")]
+    names = ["accuracy-fgsm", "accuracy-pgd", "accuracy-worst", "radius-linf"]
     wanted = {f"{name}.{ending}" for name in names for ending in ("png", "pdf", "svg")}
-    wanted |= {"results.csv", "results-photos-pixel.csv"}
+    wanted |= {"results.csv", "results-photos-pixel.csv", *RADII}
     assert {path.name for path in out.iterdir()} == wanted
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -162,7 +164,7 @@ def test_files_of_all_formats_in_a_folder(
     assert main(["report", str(site.root / "run"), *arguments]) == 0
     endings = ("csv", "md", "tex", "json", "html")
     tables = {f"table1-photos-pixel.{ending}" for ending in endings}
-    assert {path.name for path in out.iterdir()} == tables | {"results.csv"}
+    assert {path.name for path in out.iterdir()} == tables | {"results.csv", *RADII}
     assert (out / "results.csv").read_text() == (site.root / "run" / "results.csv").read_text()
     assert "Accuracy on clean" in capsys.readouterr().out
 
@@ -255,7 +257,7 @@ def test_the_page_is_made_of_everything(site: Site, capsys: pytest.CaptureFixtur
     run = str(site.root / "run")
     arguments = ["--format", "html", "--out", str(out), "--baseline", "B"]
     assert main(["report", run, *arguments]) == 0
-    assert {path.name for path in out.iterdir()} == {"index.html", "results.csv"}
+    assert {path.name for path in out.iterdir()} == {"index.html", "results.csv", *RADII}
     page = (out / "index.html").read_text()
     for said in ("&lt;A&gt;", "Comparison with B", "Adversarial examples", "fgsm@4/255"):
         assert said in page

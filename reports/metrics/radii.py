@@ -1,0 +1,238 @@
+"""Accuracy at every budget, from each image's distance to the nearest adversarial example."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from robustbench_twicing.conditions.budgets import Norm
+from robustbench_twicing.conditions.condition import CLEAN
+from robustbench_twicing.records.schema import Status
+
+from ..merging.runs import Entry, Runs
+from ..statistics.intervals import Interval, median_interval, wilson_band
+from ..text.csv_text import save_csv
+
+RECORD, BEST = "record", "best"
+ROUNDING = 1e-6
+"""Relative difference of two distances that is none."""
+UNITS: dict[Norm, tuple[int, str]] = {"linf": (255, "1/255"), "l2": (1, "1")}
+"""What a distance in pixels in [0, 1] is multiplied by, and the unit that it then has."""
+Place = tuple[str, str, str]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class RadiusCurve:
+    """Distances of one model on one data set, from one source.
+
+    Attributes:
+        label: of the model.
+        dataset: its name.
+        protocol: under which adversarial examples were looked for.
+        norm: that distances are measured in.
+        source: ``record``, the nearest wrong row of all attacks at some budget; the name of an
+            attack that finds distances; or ``best``, the smallest of these.
+        radii: of each image (n,), ascending, in the norm's unit (`UNITS`): 0 where the network is
+            wrong on clean pixels, infinite where no example is known.
+        reach: upper end of the area, in the same unit.
+    """
+
+    label: str
+    dataset: str
+    protocol: str
+    norm: Norm
+    source: str
+    radii: Floats
+    reach: float = 0.0
+
+    def right(self, budgets: Floats) -> NDArray[np.int64]:
+        """Images whose radius is larger than each budget, in the norm's unit."""
+        return len(self.radii) - np.searchsorted(self.radii, budgets, side="right")
+
+    @property
+    def steps(self) -> Floats:
+        """The budgets at which the curve falls, ascending, with 0 before them."""
+        return np.unique(np.append(self.radii[np.isfinite(self.radii)], 0.0))
+
+    @property
+    def area(self) -> float:
+        """Mean accuracy over the budgets from 0 to `reach`, in [0, 1]; exact."""
+        return float(np.minimum(self.radii, self.reach).mean() / self.reach) if self.reach else 0.0
+
+
+def radius_curves(runs: Runs, table: pd.DataFrame) -> list[RadiusCurve]:
+    """The curves of every model, data set and protocol with scored attacks.
+
+    The record radius costs nothing: it is the smallest distance that was measured over an image's
+    wrong rows, and no larger than the budget under which it was found, which rounding may exceed.
+    It is an upper bound, loose where budgets lie far apart, and where attacks were left out for
+    images that others had broken.
+
+    Args:
+        runs: merged runs.
+        table: `results` of them, or some rows, whose index is the position of the entry; what has
+            no status ``ok`` or ``survivors`` there is left out.
+    """
+    curves = [
+        RadiusCurve(*place, norm, str(source), np.sort(radii.to_numpy(float)))
+        for place, norm, entries in _groups(runs, table)
+        for source, radii in _radii(runs, entries, norm).items()
+    ]
+    reaches = {of: _reach(runs, of, curves) for of in {_axis(curve) for curve in curves}}
+    return [RadiusCurve(**{**vars(curve), "reach": reaches[_axis(curve)]}) for curve in curves]
+
+
+def radii_above_sweep(runs: Runs, statuses: Sequence[str]) -> dict[int, int]:
+    """Images whose radius is larger than a budget at which an attack broke them, by entry.
+
+    Args:
+        runs: merged runs.
+        statuses: of every entry, as in `results`.
+    """
+    above = {}
+    for _, norm, entries in _groups(runs, pd.DataFrame({"status": statuses})):
+        conditions = {entry: runs.entries[entry].condition for entry in entries}
+        finders = [entry for entry in entries if conditions[entry].about.finds_radius]
+        radii = _radii(runs, entries, norm) if finders else pd.DataFrame()
+        for entry in finders if RECORD in radii else []:
+            missed = radii[conditions[entry].attack] > radii[RECORD] * (1 + ROUNDING)
+            above[entry] = int(missed.sum())
+    return above
+
+
+def curve_points(curves: Sequence[RadiusCurve]) -> pd.DataFrame:
+    """curves.csv: accuracy in percent from one budget to the next, with 95 % Wilson intervals.
+
+    Columns ``label, dataset, protocol, norm, unit, source, n_images, eps, n_right, top1, low,
+    high``: of n images, ``n_right`` have a radius above ``eps``.
+    """
+    frames = []
+    for curve in curves:
+        right, count = curve.right(curve.steps), len(curve.radii)
+        low, high = wilson_band(right, count)
+        columns = {"eps": curve.steps, "n_right": right, "top1": 100 * right / count}
+        frames.append(
+            pd.DataFrame({**_about(curve), **columns, "low": 100 * low, "high": 100 * high})
+        )
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+
+def radius_summaries(curves: Sequence[RadiusCurve]) -> pd.DataFrame:
+    """radii.csv: medians with 95 % intervals from order statistics, and the area under each curve.
+
+    Columns ``label, dataset, protocol, norm, unit, source, n_images``, ``n_right`` (on clean
+    pixels), ``n_unknown`` (no example was found), ``median, median_low, median_high`` over all
+    images and ``median_right, ...`` over those that are right, ``area`` in percent and ``area_to``,
+    the end of its range. A median is infinite where no example is known of half the images.
+    """
+    return pd.DataFrame([_summary(curve) for curve in curves])
+
+
+def save_radii(curves: Sequence[RadiusCurve], folder: Path) -> list[Path]:
+    """Write curves.csv and radii.csv into a folder, where there are curves; their paths."""
+    if not curves:
+        return []
+    frames = {"curves.csv": curve_points(curves), "radii.csv": radius_summaries(curves)}
+    return [save_csv(frame, folder / name) for name, frame in frames.items()]
+
+
+def _summary(curve: RadiusCurve) -> dict[str, object]:
+    right = curve.radii[curve.radii > 0]
+    medians = {"median": curve.radii, "median_right": right}
+    row: dict[str, object] = {
+        **_about(curve),
+        "n_right": len(right),
+        "n_unknown": int(np.isinf(curve.radii).sum()),
+    }
+    for name, radii in medians.items():
+        interval = median_interval(radii) if len(radii) else Interval(np.nan, np.nan)
+        row |= {
+            name: float(np.median(radii)) if len(radii) else np.nan,
+            f"{name}_low": interval.low,
+            f"{name}_high": interval.high,
+        }
+    return {**row, "area": 100 * curve.area, "area_to": curve.reach}
+
+
+def _about(curve: RadiusCurve) -> dict[str, object]:
+    place = {"label": curve.label, "dataset": curve.dataset, "protocol": curve.protocol}
+    unit = {"norm": curve.norm, "unit": UNITS[curve.norm][1], "source": curve.source}
+    return {**place, **unit, "n_images": len(curve.radii)}
+
+
+def _groups(runs: Runs, table: pd.DataFrame) -> Iterator[tuple[Place, Norm, list[int]]]:
+    """Positions of the scored entries by place, where there is an attack among them."""
+    groups: dict[Place, list[int]] = {}
+    scored = table.index[table["status"].isin(("ok", "survivors"))]
+    for position in map(int, scored):
+        entry = runs.entries[position]
+        is_attack = entry.condition.is_attacked and not entry.condition.is_worst
+        if is_attack or entry.condition.attack == CLEAN:
+            groups.setdefault(entry.key[:3], []).append(position)
+    for place, entries in groups.items():
+        attacked = [entry for entry in entries if runs.entries[entry].condition.is_attacked]
+        if attacked:
+            yield place, runs.entries[attacked[0]].condition.threat.norm, entries
+
+
+def _radii(runs: Runs, entries: Sequence[int], norm: Norm) -> pd.DataFrame:
+    """One column a source, one row an image."""
+    conditions = {entry: runs.entries[entry].condition for entry in entries}
+    finders = {entry: cond.attack for entry, cond in conditions.items() if cond.about.finds_radius}
+    swept = [entry for entry, condition in conditions.items() if condition.is_sweep]
+    scale = UNITS[norm][0]
+    caps = {
+        entry: float(conditions[entry].eps * scale)
+        if conditions[entry].threat.space == "pixel"
+        else np.inf
+        for entry in swept
+    }
+    members = ", ".join(f"({entry}, {_sql(caps.get(entry))})" for entry in entries)
+    distances = "".join(
+        f", max(CASE WHEN entry = {entry} THEN radius END) * {scale} AS r{entry}"
+        for entry in finders
+    )
+    images = runs.query(
+        f"""SELECT max(clean_rank) AS clean_rank,
+            min(CASE WHEN rank > 0 AND cap IS NOT NULL
+                THEN least({norm} * {scale}, cap) END) AS {RECORD}{distances}
+        FROM records JOIN (VALUES {members}) AS members(entry, cap) USING (entry)
+        WHERE status = '{Status.OK}' GROUP BY "index" ORDER BY "index" """
+    )
+    columns = {RECORD: images[RECORD].fillna(np.inf)} if swept else {}
+    columns |= {attack: images[f"r{entry}"].fillna(np.inf) for entry, attack in finders.items()}
+    radii = pd.DataFrame(columns, dtype=float)
+    radii.loc[images["clean_rank"] > 0] = 0.0
+    return radii.assign(**{BEST: radii.min(axis=1)}) if len(columns) > 1 else radii
+
+
+def _sql(cap: float | None) -> str:
+    """A budget; NULL for what is none, and whose distances do not count."""
+    return "NULL::DOUBLE" if cap is None else f"'{cap!r}'::DOUBLE"
+
+
+def _axis(curve: RadiusCurve) -> tuple[str, str, Norm]:
+    """Curves of all labels have one range."""
+    return curve.dataset, curve.protocol, curve.norm
+
+
+def _reach(runs: Runs, axis: tuple[str, str, Norm], curves: Sequence[RadiusCurve]) -> float:
+    """The largest budget that was asked for, in pixels; without one, the largest distance."""
+    budgets = [
+        _budget(entry)
+        for entry in runs.entries
+        if entry.condition.is_sweep and entry.key[1:3] == axis[:2]
+    ]
+    largest = max(budgets, default=0.0)
+    return largest or float(max(curve.steps.max() for curve in curves if _axis(curve) == axis))
+
+
+def _budget(entry: Entry) -> float:
+    """In pixels and the norm's unit, of the channel where it is largest."""
+    threat = entry.condition.threat
+    scale = max(entry.evaluation.preprocessing.std) if threat.space == "normalized" else 1.0
+    return float(entry.condition.eps * UNITS[threat.norm][0]) * scale
