@@ -138,17 +138,15 @@ class _Comparing:
     def __init__(
         self, runs: Runs, table: pd.DataFrame, baseline: str, intersect: bool, seed: int
     ) -> None:
-        self.runs, self.baseline = runs, baseline
+        self.runs, self.baseline, self.intersect, self.seed = runs, baseline, intersect, seed
         self.statuses, self.flags = list(table["status"]), list(table["flags"])
-        self.intersect, self.seed = intersect, seed
         self.rows: list[dict[str, Any]] = []
         self.pairs: list[tuple[int, int]] = []
         self.notes: list[str] = []
-        self.places: dict[str, dict[Place, int]] = {}
+        self.places: dict[str, dict[Place, int]] = {label: {} for label in table["label"]}
         for position, entry in enumerate(runs.entries):
-            if entry.condition.about.finds_radius:
-                continue  # it has no accuracy
-            self.places.setdefault(entry.evaluation.label, {})[_place(entry)] = position
+            if not entry.condition.about.finds_radius:  # that has no accuracy
+                self.places[entry.evaluation.label][_place(entry)] = position
 
     def compare(self, label: str) -> None:
         """Compare one label under all conditions."""
