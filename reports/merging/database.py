@@ -1,9 +1,11 @@
 """Records where they lie: Parquet parts and added tables as one view of DuckDB."""
 
 import os
+import re
 import shutil
 import weakref
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, NamedTuple
@@ -19,6 +21,8 @@ MEMORY = "1GB"
 """What DuckDB may take before it writes to the temporary folder."""
 MOST_THREADS = 8
 """Each holds groups of its own, so that more of them need more memory."""
+FEW_CONDITIONS = 16
+"""With more of them, one by one is no faster than all."""
 NAMES = ("label", "dataset", "protocol", "condition")
 """Columns that are those of the entry."""
 NAMED = pa.schema(
@@ -82,7 +86,9 @@ class Database:
         connection.register("given", named)
         connection.execute("CREATE TEMP TABLE named AS SELECT * FROM given")
         connection.unregister("given")
-        connection.execute(f"CREATE TEMP VIEW records AS {self._select(sources)}")
+        with _in_one_line():
+            view = self._select(sources, named.to_pylist())
+            connection.execute(f"CREATE TEMP VIEW records AS {view}")
         return connection
 
     def add_table(
@@ -98,23 +104,27 @@ class Database:
         select, registered = records, given
         if not isinstance(select, str):
             select, registered = "SELECT * FROM given", records
-        connection.execute(
-            f"CREATE TABLE main.{name} ({columns}, entry INTEGER, budgets INTEGER DEFAULT 1)"
-        )
         if registered is not None:
             connection.register("given", registered)
-        connection.execute(f"INSERT INTO main.{name} BY NAME ({select})")
+        with _in_one_line():
+            connection.execute(
+                f"CREATE TABLE main.{name} ({columns}, entry INTEGER, budgets INTEGER DEFAULT 1)"
+            )
+            connection.execute(f"INSERT INTO main.{name} BY NAME ({select})")
         if registered is not None:
             connection.unregister("given")
         return name
 
-    def _select(self, sources: Sequence[Source]) -> str:
+    def _select(self, sources: Sequence[Source], named: Sequence[Mapping[str, Any]]) -> str:
+        conditions: dict[int, set[str]] = {}
+        for names in named:
+            conditions.setdefault(names["source"], set()).add(names["condition"])
         columns = ", ".join(
             f'{"named" if name in NAMES else "part"}."{name}"' for name in RECORD_SCHEMA.names
         )
         branches = [
-            f"SELECT {columns}, named.entry FROM {self._part(source)} AS part JOIN named "
-            f"ON named.source = {number} AND {_joined(source)}"
+            f"SELECT {columns}, named.entry FROM {self._part(source, conditions[number])} AS part "
+            f"JOIN named ON named.source = {number} AND {_joined(source)}"
             for number, source in enumerate(sources)
         ]
         empty = ", ".join(
@@ -122,12 +132,16 @@ class Database:
         )
         return " UNION ALL ".join(branches) or f"SELECT {empty}, 0 AS entry WHERE false"
 
-    def _part(self, source: Source) -> str:
-        """Records of one source."""
+    def _part(self, source: Source, conditions: Collection[str]) -> str:
+        """Records of one source, or of those of its conditions that are wanted."""
         if source.table:
+            values = ", ".join(map(_value, RECORD_SCHEMA))
             every = "unnest(range(entry, entry + budgets)) AS entry"
-            return f"(SELECT * EXCLUDE (entry, budgets), {every} FROM main.{source.table})"
-        return f"({' UNION ALL '.join(map(self._parts, source.files))})"
+            return f"(SELECT {values}, {every} FROM main.{source.table})"
+        # A condition that stands in the query lets DuckDB pass over all other records unread.
+        few = f" WHERE condition IN ({', '.join(map(_quoted, sorted(conditions)))})"
+        where = few if len(conditions) <= FEW_CONDITIONS else ""
+        return f"({' UNION ALL '.join(self._parts(paths) + where for paths in source.files)})"
 
     def _parts(self, paths: Sequence[Path]) -> str:
         """Records of parts, with NULL in columns that their version of the schema does not have."""
@@ -138,7 +152,7 @@ class Database:
             else f'NULL::{_sql_type(field.type)} AS "{field.name}"'
             for field in RECORD_SCHEMA
         ]
-        files = ", ".join(_quoted(str(self._plain(path))) for path in paths)
+        files = ", ".join(_quoted(_no_pattern(self._plain(path))) for path in paths)
         return (
             f"SELECT {', '.join(columns)} FROM read_parquet([{files}], hive_partitioning = false)"
         )
@@ -165,14 +179,20 @@ def fetch(
     Raises:
         UserError: a part that was changed after it was checked, or too little memory or disk.
     """
-    try:
+    with _in_one_line():
         return connection.sql(sql, params=list(parameters)).to_arrow_table()
+
+
+@contextmanager
+def _in_one_line() -> Iterator[None]:
+    try:
+        yield
     except (duckdb.OutOfMemoryException, MemoryError) as error:
         raise UserError(
             f"the records need more than {MEMORY} of memory and the room that is left in the "
             f"temporary folder ({_first_line(error)}); set TMPDIR to a folder with more room"
         ) from error
-    except (duckdb.IOException, duckdb.InvalidInputException, duckdb.ConversionException) as error:
+    except (duckdb.IOException, duckdb.InvalidInputException, OSError, pa.ArrowException) as error:
         raise UserError(
             f"the records cannot be read: {_first_line(error)}; if a part was changed meanwhile, "
             "the same report says which; else look for room in TMPDIR"
@@ -200,6 +220,11 @@ def _value(field: pa.Field) -> str:
     if pa.types.is_floating(field.type):
         return f'nullif("{field.name}", \'nan\'::DOUBLE) AS "{field.name}"'
     return f'"{field.name}"'
+
+
+def _no_pattern(path: Path) -> str:
+    """A path as a pattern that it alone matches."""
+    return re.sub(r"[*?\[]", r"[\g<0>]", str(path))
 
 
 def _quoted(text: str) -> str:
