@@ -99,6 +99,8 @@ def make_records(
     }
     scored: dict[str, Any] = {name: np.tile(values, count) for name, values in shared.items()}
     scored |= {"rank": rank.ravel(), "loss": loss.ravel(), "linf": np.repeat(eps, number)}
+    scored["l2"] = scored["linf"] * np.sqrt(3 * 224**2)
+    scored["l0"] = np.where(scored["linf"] > 0, 224**2, 0).astype(np.int32)
     scored["prediction"] = ((target + rank) % CLASSES).ravel().astype(np.int32)
     rows = count * number
     in_sample = np.tile(images % 8 == 0, count)
@@ -117,7 +119,8 @@ def make_records(
             for name, value in {"label": label, "dataset": "val", "protocol": "pixel"}.items()
         },
         "condition": pa.DictionaryArray.from_arrays(
-            np.repeat(np.arange(count, dtype=np.int32), number), [each.id for each in attacked]
+            np.repeat(np.arange(count, dtype=np.int32), number),
+            [condition.id for condition in attacked],
         ),
         "status": pa.DictionaryArray.from_arrays(np.zeros(rows, np.int32), ["ok"]),
     }
