@@ -16,7 +16,7 @@ from PIL import Image
 from torch import Tensor, nn
 
 from attacks import ATTACKS
-from reports import results
+from reports import merge, results
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.data.dataset import Dataset
@@ -162,15 +162,15 @@ def run(
 
 
 def table(run: Run) -> dict[str, dict[str, Any]]:
-    """The rows of results.csv by condition."""
-    frame = results(run.folder)
+    """The rows of results.csv by condition, without those of the worst case."""
+    frame = results(merge([run.folder]))
     rows: Any = frame.to_dict("records")
     return {row["condition"]: row for row in rows}
 
 
 def column(run: Run, name: str) -> list[Any]:
-    """One column of results.csv."""
-    return list(results(run.folder)[name])
+    """One column of results.csv, without rows of the worst case."""
+    return list(results(merge([run.folder]))[name])
 
 
 def text(records: pd.DataFrame, *, without: str = "") -> str:
