@@ -101,7 +101,7 @@ def test_facts_of_model_data_and_condition(done: Run) -> None:
         "clean",
         *(
             f"{name}@{eps}/255"
-            for name in ("fgsm", "pgd", "spsa", "noise", "worst")
+            for name in ("fgsm", "pgd", "spsa", "noise")
             for eps in ("0.5", "64")
         ),
     ]
