@@ -57,7 +57,7 @@ def radius_curve(
                 alpha=0.13,
                 linewidth=0,
             )
-    ax.set_xlim(0, end)
+    ax.set_xlim(0, end or 1)  # all radii are 0 where no image was right
     ax.set_ylim(-2, 102)
     ax.set_xlabel(NORMS[curves[0].norm])
     band = " (band: 95 % interval)" if len(curves) <= MOST_BANDS else ""

@@ -121,7 +121,7 @@ def test_a_network_of_float32_alone_is_not_compared_in_float64(
     assert verify(site, "--model", single, "--normalize", "imagenet") == 0
     verdict_cells = verdicts(capsys.readouterr().out)
     assert verdict_cells.count("not run: the network does not run in float64") == 1
-    assert len([cell for cell in verdict_cells if cell.startswith("agrees")]) == 7
+    assert len([cell for cell in verdict_cells if cell.startswith("agrees")]) == 8
 
 
 def test_the_photographs_of_foolbox_are_the_default(

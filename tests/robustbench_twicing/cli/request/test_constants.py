@@ -188,7 +188,8 @@ def test_both_protocols_are_rows_of_their_own_with_a_table_side_by_side(
     assert cells[4] == f"{4 * 0.229:.3g}"
     lines = (site.root / "run" / "results.csv").read_text().splitlines()
     place = lines[0].split(",").index("protocol")
-    assert [line.split(",")[place] for line in lines[1:]] == ["pixel"] * 5 + ["paper"] * 5
+    rows = [line for line in lines[1:] if ",worst@" not in line]
+    assert [line.split(",")[place] for line in rows] == ["pixel"] * 5 + ["paper"] * 5
 
 
 def test_the_eps_of_a_suite_is_replaced_under_both_protocols() -> None:
