@@ -220,7 +220,7 @@ def test_pictures_stop_where_there_is_no_more_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = write_run(tmp_path / "run", {"A": {"clean": [0], "fgsm@1/255": [0], "pgd@1/255": [0]}})
-    first, second = page_of(run, out=tmp_path).all("img")
+    first, second, *_ = page_of(run, out=tmp_path).all("img")
     room = len(first.attributes["src"]) + len(second.attributes["src"]) // 2
     monkeypatch.setattr(embedding, "ROOM", room)
     read = page_of(run, out=tmp_path)
