@@ -110,7 +110,7 @@ def test_a_killed_worker_is_started_again_and_only_its_part_is_redone(site: Path
     assert records(site / "run") == records(site / "alone")
     found, wanted = (counted(site / name) for name in ("run", "alone"))
     pd.testing.assert_frame_equal(found, wanted)
-    assert done.stdout.count("results: ") == 1, "rank 0 alone speaks"
+    assert done.stdout.count("/results.csv\n") == 1, "rank 0 alone speaks"
     assert re.search(r"network\.py:build.*: 100 %, (\d+)/\1 images", done.stderr), done.stderr
 
 

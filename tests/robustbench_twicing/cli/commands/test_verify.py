@@ -73,7 +73,7 @@ def test_on_a_normalised_model_all_rows_agree(
 ) -> None:
     assert verify(site, "--model", model, "--normalize", "imagenet") == 0
     out = capsys.readouterr().out
-    assert [verdict.partition(":")[0] for verdict in verdicts(out)] == ["agrees"] * 8
+    assert [verdict.partition(":")[0] for verdict in verdicts(out)] == ["agrees"] * 9
     assert "textured, 4 images, eps 1/255" in out
     assert "share: of pixels more than 1e-6 apart" in out
 
@@ -85,7 +85,7 @@ def test_a_model_of_pixels_has_no_rows_of_protocol_paper(
     out = capsys.readouterr().out
     verdict_cells = verdicts(out)
     assert verdict_cells.count("not run: the model takes pixels") == 3
-    assert len([cell for cell in verdict_cells if cell.startswith("agrees")]) == 5
+    assert len([cell for cell in verdict_cells if cell.startswith("agrees")]) == 6
     assert "textured, 2 images, eps 4/255" in out
 
 
