@@ -5,6 +5,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import torch
 
@@ -12,7 +13,7 @@ from benchmarks.table import Table
 from robustbench_twicing.classifiers.timing import alternate, median_ratio
 
 
-def arguments(about: str | None, defaults: Mapping[str, int] | None) -> dict[str, int]:
+def arguments(about: str | None, defaults: Mapping[str, Any] | None) -> dict[str, Any]:
     """One option for each default, like ``--rounds 5``, and --threads, which is set at once.
 
     The warnings of other libraries are silenced with it: they are not what is measured.
@@ -25,7 +26,7 @@ def arguments(about: str | None, defaults: Mapping[str, int] | None) -> dict[str
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     for name, value in (defaults or {}).items():
-        parser.add_argument(f"--{name}", type=int, default=value, help=f"default {value}")
+        parser.add_argument(f"--{name}", type=type(value), default=value, help=f"default {value}")
     parser.add_argument("--threads", type=int, help="CPU threads")
     asked = vars(parser.parse_args())
     set_up(asked.pop("threads"))
