@@ -94,7 +94,7 @@ def check_adversarial(
     std: Tensor | None = None,
     *,
     images: Sequence[str] = (),
-) -> Tensor:
+) -> "Distances":
     """Refuse an adversarial batch that must not be scored.
 
     Args:
@@ -106,7 +106,7 @@ def check_adversarial(
         images: ids of the images, for messages.
 
     Returns:
-        The largest change of any pixel of each image (N,), in [0, 1].
+        How far each image was changed.
 
     Raises:
         BrokenAttackError: another shape or dtype, not finite, outside its ball or the valid range,
@@ -121,15 +121,15 @@ def check_adversarial(
     if not math.isfinite(least - most):
         where = affected(~torch.isfinite(x_adv), images)
         raise BrokenAttackError(f"returned values that are not finite (NaN or infinity){where}")
-    change = (x_adv - x).abs().flatten(2).amax(2)
     if eps == 0 and not torch.equal(x_adv, x):
         where = affected(x_adv != x, images)
         raise BrokenAttackError(f"changed the image at a budget of 0{where}")
+    measured = distances(x, x_adv)
     if threat.norm == "l2":
-        _check_length(x, x_adv, eps, images)
+        _check_length(measured.l2, eps, images)
     else:
         reach = (eps * unit(x, threat, std)).flatten()
-        excess = change - reach
+        excess = (x_adv - x).abs().flatten(2).amax(2) - reach
         outside = excess > (RELATIVE_TOLERANCE * reach).clamp(max=TOLERANCE) + ROUNDING
         if outside.any():
             by = f"{excess.max().item() * 255:.3g}/255{affected(outside, images)}"
@@ -137,12 +137,12 @@ def check_adversarial(
     if threat.clip and (least < 0 or most > 1):
         where = affected((x_adv < 0) | (x_adv > 1), images)
         raise BrokenAttackError(f"left the valid range [0, 1]: {least:g} to {most:g}{where}")
-    return change.amax(1)
+    return measured
 
 
-def _check_length(x: Tensor, x_adv: Tensor, eps: float, images: Sequence[str]) -> None:
-    """Measured in float64; what attacks normalise in float32 is off by 1e-5 of the budget."""
-    excess = distances(x, x_adv).l2 - eps
+def _check_length(lengths: Tensor, eps: float, images: Sequence[str]) -> None:
+    """What attacks normalise in float32 is off by 1e-5 of the budget."""
+    excess = lengths - eps
     outside = excess > min(TOLERANCE + L2_TOLERANCE * eps, RELATIVE_TOLERANCE * eps)
     if outside.any():
         by = f"{excess.max().item():.3g}{affected(outside[:, None], images)}"

@@ -15,7 +15,7 @@ from ..classifiers.classifier import std_of
 from ..classifiers.device import is_out_of_memory
 from ..conditions.attack_batch import AttackBatch
 from ..conditions.condition import Condition, Sweep, sweep_groups
-from ..conditions.threat_model import check_adversarial, distances, length, no_distances
+from ..conditions.threat_model import check_adversarial, length, no_distances
 from ..data.image_maker import place_of
 from ..data.loader import LoadedBatch
 from ..errors import BrokenAttackError, ModelChangedError
@@ -126,15 +126,16 @@ def _attack_and_score(
     """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
     try:
         x_adv = _next(sweep, attacked, guard)
-        std, images = std_of(attacked.model), attacked.images
-        check_adversarial(attacked.x, x_adv, condition.reach, condition.threat, std, images=images)
+        x, threat, images = attacked.x, condition.threat, attacked.images
+        std = std_of(attacked.model)
+        measured = check_adversarial(x, x_adv, condition.reach, threat, std, images=images)
         with torch.no_grad():
             scores = score(attacked.model(x_adv), attacked.y, images)
             rounded = _rank_8bit(attacked, x_adv, rescored)
-        outcome = Outcome(scores, distances(attacked.x, x_adv), rounded)
+        outcome = Outcome(scores, measured, rounded)
         if condition.about.finds_radius:
-            distance = length(x_adv.double() - attacked.x.double(), condition.threat.norm)
-            outcome = outcome._replace(radius=distance.cpu())
+            radius = length(x_adv.double() - x.double(), threat.norm)
+            outcome = outcome._replace(radius=radius.cpu())
     except ModelChangedError:
         raise  # it could not be put back
     except StopIteration:

@@ -88,7 +88,7 @@ def test_the_largest_change_of_any_pixel_is_measured() -> None:
     x_adv[0, 2, 3, 1] -= 0.25
     x_adv[0, 1, 0, 0] += 0.125
     x_adv[1] += 0.0625
-    assert check_adversarial(x, x_adv, 0.25, PIXEL).tolist() == [0.25, 0.0625]
+    assert check_adversarial(x, x_adv, 0.25, PIXEL).linf.tolist() == [0.25, 0.0625]
 
 
 @pytest.mark.parametrize(
