@@ -15,7 +15,8 @@ from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import ThreatModel, length
 
 from .declaration import attack
-from .l2 import unit_direction
+from .l2 import shortened, unit_direction
+from .spsa import margin
 
 STEPS = 100
 BISECTIONS = 10
@@ -31,6 +32,15 @@ class _Margin(NamedTuple):
 
     value: Tensor
     gradient: Tensor
+
+    @classmethod
+    def at(cls, model: nn.Module, x: Tensor, y: Tensor) -> "_Margin":
+        """Of the network at some pixels."""
+        leaf = x.detach().requires_grad_()
+        with torch.enable_grad():
+            value = -margin(model(leaf), y)
+            gradient = gradient_or_zero(value.sum(), leaf)
+        return cls(value.detach(), gradient)
 
 
 class _Nearest(NamedTuple):
@@ -123,17 +133,17 @@ def _descend(model: nn.Module, x: Tensor, y: Tensor, norm: Norm, steps: int) -> 
     nearest = _Nearest(x, torch.full_like(farthest, math.inf))
     radius, x_adv = nearest.distance, x
     for step_size, share in zip(_cosine(STEP_SIZES, steps), _cosine(SHRINKING, steps), strict=True):
-        margin = _margin(model, x_adv, y)
-        distance, wrong = length(x_adv - x, norm), margin.value < 0
+        at = _Margin.at(model, x_adv, y)
+        distance, wrong = length(x_adv - x, norm), at.value < 0
         nearest = nearest.or_nearer(x_adv, distance, wrong)
         beyond = torch.where(
             nearest.distance.isfinite(),
             radius * (1 + share),
-            distance + _to_boundary(margin, norm).maximum(SHRINKING[1] * distance),
+            distance + _to_boundary(at, norm).maximum(SHRINKING[1] * distance),
         )
         inside = torch.minimum(radius * (1 - share), nearest.distance)
         radius = torch.where(wrong, inside, beyond).minimum(farthest)
-        moved = x_adv - x - step_size * unit_direction(margin.gradient)
+        moved = x_adv - x - step_size * unit_direction(at.gradient)
         x_adv = (x + _projected(moved, radius, norm)).clamp(0, 1)
     return nearest.or_nearer(x_adv, length(x_adv - x, norm), _is_wrong(model, x_adv, y))
 
@@ -158,29 +168,16 @@ def _cosine(ends: tuple[float, float], steps: int) -> Iterator[float]:
         yield last + (first - last) * (1 + math.cos(math.pi * step / steps)) / 2
 
 
-def _margin(model: nn.Module, x: Tensor, y: Tensor) -> _Margin:
-    leaf = x.detach().requires_grad_()
-    with torch.enable_grad():
-        margin = _margin_of(model(leaf), y)
-        gradient = gradient_or_zero(margin.sum(), leaf)
-    return _Margin(margin.detach(), gradient)
-
-
-def _margin_of(logits: Tensor, y: Tensor) -> Tensor:
-    others = logits.scatter(1, y[:, None], -math.inf).max(1).values
-    return logits.gather(1, y[:, None]).squeeze(1) - others
-
-
 def _is_wrong(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
     with torch.no_grad():
-        return _margin_of(model(x), y) < 0
+        return margin(model(x), y) > 0
 
 
-def _to_boundary(margin: _Margin, norm: Norm) -> Tensor:
+def _to_boundary(at: _Margin, norm: Norm) -> Tensor:
     """Distance at which a linear network with this gradient is wrong; infinite without one."""
-    flat = margin.gradient.flatten(1)
+    flat = at.gradient.flatten(1)
     dual = torch.linalg.vector_norm(flat, 1 if norm == "linf" else 2, 1, dtype=torch.float64)
-    return torch.where(dual > 0, margin.value.abs() / dual, math.inf)
+    return torch.where(dual > 0, at.value.abs() / dual, math.inf)
 
 
 def _projected(change: Tensor, radius: Tensor, norm: Norm) -> Tensor:
@@ -188,7 +185,7 @@ def _projected(change: Tensor, radius: Tensor, norm: Norm) -> Tensor:
     if norm == "linf":
         reach = _column(radius).to(change)
         return change.clamp(-reach, reach)
-    return change * _column((radius / length(change, norm)).clamp(max=1)).nan_to_num(1.0).to(change)
+    return shortened(change, _column(radius))
 
 
 def _column(values: Tensor) -> Tensor:

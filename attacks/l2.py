@@ -6,6 +6,7 @@ Lengths are measured in float64: in float32 those of 150,528 numbers are off by 
 import torch
 from torch import Tensor
 
+from robustbench_twicing.conditions.threat_model import length
 from robustbench_twicing.seeds import Generators, normal_like, uniform_like
 
 
@@ -17,8 +18,19 @@ def unit_direction(gradient: Tensor) -> Tensor:
     Args:
         gradient: (N, C, H, W).
     """
-    length = lengths(gradient)
-    return torch.where(length > 0, gradient.double() / length, 0.0).to(gradient)
+    norm = lengths(gradient)
+    return torch.where(norm > 0, gradient.double() / norm, 0.0).to(gradient)
+
+
+def shortened(change: Tensor, eps: float | Tensor) -> Tensor:
+    """Each image's change, made no longer than the budget.
+
+    Args:
+        change: (N, C, H, W).
+        eps: L2 budget, or one an image (N, 1, 1, 1); it may be infinite.
+    """
+    norm = lengths(change)
+    return torch.where(norm > eps, eps / norm, 1.0).to(change) * change
 
 
 def projected(x: Tensor, x_adv: Tensor, eps: float) -> Tensor:
@@ -31,10 +43,7 @@ def projected(x: Tensor, x_adv: Tensor, eps: float) -> Tensor:
         x_adv: shaped like x.
         eps: L2 budget.
     """
-    change = x_adv - x
-    length = lengths(change)
-    share = torch.where(length > eps, eps / length, 1.0).to(x)
-    return (x + share * change).clamp(0, 1)
+    return (x + shortened(x_adv - x, eps)).clamp(0, 1)
 
 
 def random_point(x: Tensor, eps: float, generator: Generators) -> Tensor:
@@ -52,5 +61,4 @@ def random_point(x: Tensor, eps: float, generator: Generators) -> Tensor:
 
 def lengths(change: Tensor) -> Tensor:
     """Euclidean length of each image's change, (N, 1, 1, 1), float64."""
-    length: Tensor = torch.linalg.vector_norm(change.double(), dim=(1, 2, 3), keepdim=True)
-    return length
+    return length(change, "l2").view(-1, 1, 1, 1)
