@@ -48,7 +48,7 @@ def broken_alone(runs: Runs, rows: Sequence[int]) -> list[dict[str, int]]:
         for position, entry in groups[place].items()
     ]
     attacks = list(dict.fromkeys(entry.condition.attack for _, _, entry in members))
-    found = runs.query(
+    counts = runs.query(
         _SQL,
         [
             [position for position, _, _ in members],
@@ -57,13 +57,14 @@ def broken_alone(runs: Runs, rows: Sequence[int]) -> list[dict[str, int]]:
             [float(entry.condition.eps) for _, _, entry in members],
         ],
     )
-    made = []
+    alone_by_row = []
     for row in rows:
         worst = runs.entries[row]
         eps = float(worst.condition.eps)
         place = worst.key[:3]
-        own = found[found["ensemble"] == places.index(place)]
-        alone = own[(own["first"] <= eps) & (own["second"] > eps)].groupby("attack")["images"].sum()
+        here = counts[counts["ensemble"] == places.index(place)]
+        here = here[(here["first"] <= eps) & (here["second"] > eps)]
+        alone = here.groupby("attack")["images"].sum()
         names = dict.fromkeys(entry.condition.attack for entry in groups[place].values())
-        made.append({name: int(alone.get(attacks.index(name), 0)) for name in names})
-    return made
+        alone_by_row.append({name: int(alone.get(attacks.index(name), 0)) for name in names})
+    return alone_by_row

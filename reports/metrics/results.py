@@ -156,8 +156,13 @@ def _source(entry: Entry) -> str:
 
 def _eps_255(condition: Condition) -> float | None:
     """The L-infinity budget in 255ths, in its own space; 0 for clean images, else None."""
-    has_budget = condition.images is None and not condition.about.finds_radius
-    return float(condition.eps * 255) if has_budget and condition.threat.norm == "linf" else None
+    is_linf = condition.threat.norm == "linf"
+    return float(condition.eps * 255) if _has_budget(condition) and is_linf else None
+
+
+def _has_budget(condition: Condition) -> bool:
+    """Clean images have one of 0; other images and radii have none."""
+    return condition.images is None and not condition.about.finds_radius
 
 
 def _whole(value: float) -> int | None:
@@ -173,7 +178,7 @@ def _eps(condition: Condition) -> str | None:
 def _eps_pixel_255(entry: Entry) -> float | None:
     """The largest change of a pixel that the budget allows, in 255ths of the pixel range."""
     condition = entry.condition
-    if condition.threat.norm == "l2" and condition.images is None:
+    if condition.threat.norm == "l2" and _has_budget(condition):
         return 255 * min(float(condition.eps), 1.0)
     eps = _eps_255(condition)
     normalized = entry.condition.threat.space == "normalized"

@@ -73,7 +73,7 @@ def distrust_first(
     if table.empty:
         yield "Nothing was scored."
         return
-    lost = table[table["status"] != "ok"]
+    lost = table[~table["status"].isin(("ok", "survivors"))]
     if len(lost):
         names = [f"{row['label']} {row['condition']} ({row['status']})" for row in _rows(lost[:3])]
         more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""

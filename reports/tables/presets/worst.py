@@ -95,10 +95,10 @@ def _alone(
     runs: Runs, worst_rows: Sequence[int], status: "pd.Series[str]"
 ) -> list[dict[str, int | None]]:
     """Images that each attack alone breaks; none where some attack was not scored on all images."""
-    found = []
+    alone_by_row = []
     for row, alone in zip(worst_rows, broken_alone(runs, worst_rows), strict=True):
         eps, members = runs.entries[row].condition.eps, ensembles(runs)[runs.entries[row].key[:3]]
         counting = [member for member in members if members[member].condition.eps <= eps]
         is_known = (status.loc[counting] == "ok").all()
-        found.append({name: count if is_known else None for name, count in alone.items()})
-    return found
+        alone_by_row.append({name: count if is_known else None for name, count in alone.items()})
+    return alone_by_row
