@@ -31,6 +31,8 @@ COLUMNS_ADDED = {
     RECORDS: ("l2", "l0", "radius", "goal", "witness"),
 }
 """That the earlier commit did not have."""
+ROWS_ADDED = "worst@"
+"""How conditions begin that the earlier commit did not have: worst cases over attacks."""
 NOT_COMPARED = re.compile(r"mixed-versions|not-monotone|noise-as-strong|8bit-[+-]1-right")
 """Flags about versions, and those that are said of fewer conditions than then: not of noise, not
 where noise fools no image, not of one image (CHANGELOG.md); tests hold when they are said."""
@@ -147,6 +149,8 @@ def _csv_tables(folder: Path) -> dict[str, pd.DataFrame]:
             table = pd.read_csv(folder / name, dtype=str, keep_default_na=False)
             if "flags" in table:
                 table["flags"] = table["flags"].map(_compared_flags)
+            if "condition" in table:
+                table = table[~table["condition"].str.startswith(ROWS_ADDED)]
             tables[name] = _named_rows(table.drop(columns="seconds", errors="ignore"))
     return tables
 
