@@ -36,10 +36,10 @@ def fmn_against_foolbox(setting: Setting) -> Agreement:
     if not fooled.any():
         why = "foolbox fools no image"
         return Agreement("fmn, pixel", "foolbox.LInfFMNAttack", None, None, None, why)
-    apart = (own.mean() - theirs.mean()).abs()
+    mean, reference_mean = float(own.mean()), float(theirs.mean())
     # Images that lie next to the boundary are at distances of a few roundings of a pixel.
-    agrees = bool(apart <= max(ALIKE * theirs.mean(), CLOSE))
-    remark = f"mean distances {255 * own.mean():.3g}/255 and {255 * theirs.mean():.3g}/255"
+    agrees = abs(mean - reference_mean) <= max(ALIKE * reference_mean, CLOSE)
+    remark = f"mean distances {255 * mean:.3g}/255 and {255 * reference_mean:.3g}/255"
     largest = float((own - theirs).abs().max())
     return Agreement("fmn, pixel", "foolbox.LInfFMNAttack", largest, None, agrees, remark)
 
