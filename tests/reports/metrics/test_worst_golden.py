@@ -6,7 +6,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from attacks import find_attack
@@ -23,6 +22,9 @@ ALL = 20
 APGD: dict[str, Any] = {"steps": 20}
 BUDGETS = ("0.25", "0.5", "1") if PHOTOGRAPHS == ALL else ("0.25",)
 """In 255ths."""
+UNDECIDED = 0
+"""Image that 20 steps of APGD break at 0.25/255 from some random starts: torchattacks leaves it
+right with seeds 0, 1 and 3, and breaks it with seed 2. At larger budgets PGD breaks it."""
 pytestmark = [pytest.mark.slow, pytest.mark.golden]
 
 
@@ -54,14 +56,17 @@ def runs(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_the_same_images_stay_right(budget: str, runs: Runs, golden: dict[str, Any]) -> None:
-    """At 0.25 no attack alone breaks an image, so that APGD changes nothing."""
+    """Exactly, but for the image whose fate under APGD is that of its random start."""
     (position,) = [
         position
         for position, entry in enumerate(runs.entries)
         if entry.condition.is_worst and entry.condition.eps == Fraction(budget) / 255
     ]
-    right = "".join(map(str, (runs.of(position)["rank"] == 0).astype(int)))
-    assert right == golden[budget]["bits"][:PHOTOGRAPHS]
+    right = list(map(str, (runs.of(position)["rank"] == 0).astype(int)))
+    wanted = list(golden[budget]["bits"][:PHOTOGRAPHS])
+    if "apgd" in runs.attacks and right[UNDECIDED] == "0":
+        wanted[UNDECIDED] = "0"
+    assert right == wanted
 
 
 @pytest.mark.skipif(PHOTOGRAPHS < ALL, reason="counts over all photographs: make golden")
@@ -69,13 +74,18 @@ def test_the_same_images_stay_right(budget: str, runs: Runs, golden: dict[str, A
 def test_as_many_stay_right_under_each_attack(
     budget: str, runs: Runs, golden: dict[str, Any]
 ) -> None:
-    table: pd.DataFrame = results(runs).set_index("condition")
+    table = results(runs)
+    top1 = dict(zip(table["condition"], map(float, table["top1"]), strict=True))
     counts = {**golden[budget]["per_attack_right"], "worst": golden[budget]["worst_same_budget"]}
-    names = [f"{attack}@{budget}/255" for attack in counts]
-    assert table.loc[names, "top1"].tolist() == [100 * count / ALL for count in counts.values()]
+    for attack, count in counts.items():
+        of_undecided = budget == "0.25" and attack in ("apgd", "worst")
+        right = round(ALL * top1[f"{attack}@{budget}/255"] / 100)
+        assert count - of_undecided <= right <= count, attack
 
 
 @pytest.mark.skipif(PHOTOGRAPHS < ALL, reason="counts over all photographs: make golden")
 def test_no_attack_alone_breaks_an_image_at_the_smallest_budget(runs: Runs) -> None:
     first = next(n for n, entry in enumerate(runs.entries) if entry.condition.is_worst)
-    assert broken_alone(runs, [first]) == [{"fgsm": 0, "pgd": 0, "apgd": 0}]
+    (alone,) = broken_alone(runs, [first])
+    assert alone.pop("apgd") <= 1  # the undecided image
+    assert alone == {"fgsm": 0, "pgd": 0}
