@@ -195,13 +195,13 @@ def _accuracy(row: Mapping[str, object]) -> str:
 
 def _extremes(rows: pd.DataFrame, attacked: str, where: str) -> Iterator[str]:
     for chosen in (rows["attack"] == CLEAN, rows["condition"] == attacked):
-        scored = rows[chosen & (rows["status"] == "ok")]
-        ordered = scored.sort_values("top1", ascending=False, kind="stable")
-        if len(ordered):
-            best, worst = (_rows(ordered.iloc[[place]])[0] for place in (0, -1))
+        scored = rows[chosen & (rows["status"] == "ok")].reset_index()
+        if len(scored):
+            labels = scored.groupby("top1")["label"].agg(", ".join)
+            first, last = _rows(scored.loc[[scored["top1"].idxmax(), scored["top1"].idxmin()]])
             yield (
-                f"Highest of {len(ordered)}{where}: {best['label']}, {_accuracy(best)}; "
-                f"lowest: {worst['label']}, {_accuracy(worst)}."
+                f"Highest of {len(scored)}{where}: {labels.iloc[-1]}, {_accuracy(first)}; "
+                f"lowest: {labels.iloc[0]}, {_accuracy(last)}."
             )
 
 

@@ -86,7 +86,7 @@ def radius_pictures(
             for place, part in enumerate((dataset, protocol))
             if len({axis[place] for axis in axes}) > 1
         ]
-        title = f"Robustness curve, {norm}: {dataset}, protocol {protocol}"
+        title = f"Robustness curve, {NORMS[norm].split()[0]}: {dataset}, protocol {protocol}"
         with styled():
             figure = Figure(figsize=(6.4, max(3.2, legend_height([c.label for c in shown]))))
             ax = figure.subplots()
