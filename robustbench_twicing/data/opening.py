@@ -20,6 +20,7 @@ from .folders.scanning import check_has_images, scan
 from .imagenet_c import PREFIX
 from .known_sets.checks import with_remark
 from .known_sets.opening import open_known
+from .known_sets.robustbench import with_robustbench_note
 from .known_sets.table import KnownSet, known_set
 from .samples import SAMPLES, open_samples
 
@@ -93,10 +94,8 @@ def open_dataset(
         class_list = read_classes(_absolute(classes)) if classes is not None else None
         dataset = _open(path, _absolute(labels) if labels is not None else None, class_list)
         dataset = dataset.remarked(order_of_wnids(class_list) if class_list is not None else ())
-    if limit is None:
-        return dataset
-
-    return limit_dataset(dataset, limit, seed=seed)
+    chosen = dataset if limit is None else limit_dataset(dataset, limit, seed=seed)
+    return with_robustbench_note(chosen)
 
 
 def _open(spec: str, labels: Path | None, classes: OwnClasses | None) -> Dataset:

@@ -1,6 +1,6 @@
 """All that touches the disk safely; a room without a word about images or models.
 
-- `text`: texts and JSON of bounded size.
+- `text`: texts and JSON of bounded size; `yaml_text`: YAML that is nothing but data.
 - `arrays`: NumPy files of bounded size, without pickles.
 - `regular`: no pipes, no devices.
 - `atomic`: files that are there in full or not at all; whether something is there.
@@ -8,5 +8,5 @@
 - `source_code`: the code of functions and classes by hash.
 """
 
-__all__ = ["arrays", "atomic", "printable", "regular", "source_code", "text"]
+__all__ = ["arrays", "atomic", "printable", "regular", "source_code", "text", "yaml_text"]
 """The modules that other rooms may use."""

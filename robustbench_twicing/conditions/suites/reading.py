@@ -5,51 +5,23 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
 
-import yaml
 from pydantic import ValidationError
 
 from ...data.imagenet_c import GROUPS, SEVERITIES
 from ...data.known_sets.table import KNOWN_SETS
 from ...errors import UserError
 from ...files.text import read_text
+from ...files.yaml_text import parse_mapping
 from .items import ProtocolName, Suite, SuiteItem
 
 LARGEST_FILE = 100_000
 """Bytes; a suite is a few lines."""
 
 
-class _Loader(yaml.SafeLoader):
-    """Refuses what makes YAML more than data as it is written.
-
-    A key that is given twice, of which YAML's own rule would silently keep the last; and aliases,
-    by which a few lines can stand for billions.
-    """
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()  # type: ignore[no-untyped-call]
-            problem = f"the alias *{event.anchor} is not read here; write out what it stands for"
-            raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                problem = f"{key.value} is given twice"
-                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
-            seen.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
-        return super().construct_mapping(node, deep)
-
-
-_NOT_YAML = (yaml.YAMLError, ValueError, RecursionError, LookupError, AttributeError, TypeError)
-"""What PyYAML raises for bad text: ``!!int ''`` is an IndexError, ``!!timestamp x`` another."""
-
-
 def list_suites() -> list[str]:
     """Names of the suites that come with the package."""
-    found = files(__package__).iterdir()
-    return sorted(each.name[:-5] for each in found if each.name.endswith(".yaml"))
+    entries = files(__package__).iterdir()
+    return sorted(entry.name[:-5] for entry in entries if entry.name.endswith(".yaml"))
 
 
 def load_suite(name: str) -> Suite:
@@ -92,21 +64,13 @@ def parse_suite(text: str, name: str) -> Suite:
     Raises:
         UserError: naming file and line, what is wrong and what is allowed.
     """
+    mapping = parse_mapping(text, f"suite file {name}", "protocol and conditions")
+    protocol = mapping.values.get("protocol")
     try:
-        node = yaml.compose(text, _Loader)
-        values = yaml.load(text, _Loader)
-    except _NOT_YAML as error:
-        reason = " ".join(str(error).split())[:200]
-        raise UserError(f"suite file {name} is not YAML: {reason}") from error
-    if not isinstance(values, dict):
-        raise UserError(
-            f"suite file {name} is not a mapping; it has the keys protocol and conditions"
-        )
-    try:
-        return Suite.model_validate(values, context={"protocol": values.get("protocol")})
+        return Suite.model_validate(mapping.values, context={"protocol": protocol})
     except ValidationError as error:
         first = error.errors()[0]
-        line = _line(node, first["loc"])
+        line = mapping.line(first["loc"])
         where = ".".join(map(str, first["loc"])) or "the suite"
         allowed = ", ".join(_allowed(first["loc"]))
         raise UserError(
@@ -130,18 +94,3 @@ def _allowed(location: tuple[Any, ...]) -> Iterator[str]:
         yield from SuiteItem.model_fields
     else:
         yield from Suite.model_fields
-
-
-def _line(node: Any, location: tuple[Any, ...]) -> int:
-    """Line of the deepest part of a location that is in the file, counted from 1."""
-    for part in location:
-        following = None
-        if isinstance(node, yaml.MappingNode):
-            pairs = ((key, value) for key, value in node.value if key.value == part)
-            following = next((value for _, value in pairs), None)
-        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int):
-            following = node.value[part] if part < len(node.value) else None
-        if following is None:
-            break
-        node = following
-    return int(node.start_mark.line) + 1
