@@ -12,7 +12,7 @@ from reports.tables.formats import FORMATS
 
 from ..errors import UserError
 
-CONSOLE, HTML = "console", "html"
+CONSOLE, HTML, ROBUSTBENCH = "console", "html", "robustbench"
 
 
 class Files(NamedTuple):
@@ -23,12 +23,14 @@ class Files(NamedTuple):
         plots: whether pictures are drawn.
         baseline: label that the others are compared with; None for the first.
         out: folder; None for standard output.
+        paper: file with facts for RobustBench; None for none.
     """
 
     output_format: str | None
     plots: bool
     baseline: str | None
     out: Path | None
+    paper: Path | None = None
 
     @property
     def page(self) -> bool:
@@ -46,10 +48,14 @@ class Files(NamedTuple):
         Raises:
             UserError: an unknown format, or options that do nothing together.
         """
-        known = (CONSOLE, *FORMATS)
+        known = (CONSOLE, *FORMATS, ROBUSTBENCH)
         if self.output_format is not None and self.output_format not in known:
             raise UserError(
                 f"--format {self.output_format!r} is unknown; known: {', '.join(known)}"
+            )
+        if self.paper is not None and self.output_format != ROBUSTBENCH:
+            raise UserError(
+                "--paper is read by --format robustbench alone; add that, or leave --paper out"
             )
         if self.plots and self.out is None:
             raise UserError("--plots makes files; say with --out in which folder")

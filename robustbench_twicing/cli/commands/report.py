@@ -58,8 +58,13 @@ def run(
         str | None,
         typer.Option(
             "--format",
-            help="console, csv, md, latex, json or html; with --out, html is a page of everything.",
+            help="console, csv, md, latex, json or html; with --out, html is a page of everything. "
+            "robustbench: JSON of each label for its model_info.",
         ),
+    ] = None,
+    paper: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.yaml", help="With --format robustbench: facts of the paper."),
     ] = None,
     plots: Annotated[
         bool, typer.Option("--plots", help="Draw pictures into --out, as PNG, PDF and SVG.")
@@ -81,16 +86,26 @@ def run(
     Returns:
         Exit status: 3 with error rows, 4 with images missing.
     """
-    from ..report_files import Files
+    from ..report_files import ROBUSTBENCH, Files
     from ..run_folders import check_out
     from ..signals import DONE
     from ..tables import EFFICIENCY, TableOptions, check_options, make_efficiency_tables
 
     options = TableOptions(preset, rows, columns, values, eps or [], mark, published)
     check_options(options)
-    files = Files(output_format, plots, baseline, out)
+    files = Files(output_format, plots, baseline, out, paper)
     files.check()
     check_out(out)
+    if output_format == ROBUSTBENCH:
+        usual = TableOptions(eps=[])._asdict()
+        asked = [name for name, value in options._asdict().items() if value != usual[name]]
+        asked += [name for name, value in (("normaliser", normaliser), ("plots", plots)) if value]
+        if asked:
+            raise UserError(
+                f"--{asked[0]} is for tables and pictures, and --format robustbench makes none; "
+                f"leave --{asked[0]} out"
+            )
+        return _write_robustbench(run_dirs, files)
     if preset == EFFICIENCY:
         given = [name for name, value in (("normaliser", normaliser), ("plots", plots)) if value]
         if given:
@@ -141,6 +156,32 @@ def _report(
         _say(write_files(runs, table, scores, files))
     if options.named or not files.page:
         _write(tables, files)
+    return exit_status(table)
+
+
+def _write_robustbench(run_dirs: Sequence[Path], files: "Files") -> int:
+    """JSON of every label, into files with --out, else on standard output."""
+    from reports import merge, results, with_worst
+    from reports.exports.model_info import write_model_info
+    from reports.exports.paper import read_paper
+    from reports.exports.robustbench import model_infos
+
+    from ..results import exit_status
+    from ..run_folders import open_runs
+
+    folders = open_runs(run_dirs)
+    evaluations = [model for folder in folders for model in folder.manifest.evaluations]
+    labels = list(dict.fromkeys(evaluation.label for evaluation in evaluations))
+    paper = None if files.paper is None else read_paper(files.paper, labels)
+    runs = with_worst(merge(folders))
+    table = results(runs)
+    for label, info in model_infos(runs, table, paper).items():
+        if files.out is None:
+            typer.echo(info.to_json(), nl=False)
+        else:
+            reasons = "; ".join(info.robustbench_twicing.why_not)
+            path = write_model_info(info, files.out, label)
+            _say([f"{path}{reasons and f' (not all numbers: {reasons})'}"])
     return exit_status(table)
 
 
