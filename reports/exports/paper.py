@@ -121,11 +121,19 @@ def _mistake(error: ValidationError, path: Path, mapping: YamlMapping) -> str:
     if len(location) == 2:  # a label, and what stands beside it
         key = "models"
     if first["type"] != "extra_forbidden":
-        return f"{where} must be {FORMS.get(key, TEXT)}, not {first['input']!r}"
+        return f"{where} must be {FORMS.get(key, TEXT)}{_shown(first['input'])}"
     if key in MEASURED:
         return f"{where} is measured and not told by a paper; leave it out"
     known = list(Facts.model_fields if len(location) > 1 else Paper.model_fields)
     return f"{where} is no fact of a paper.{_near(key, known)} Known: {', '.join(known)}"
+
+
+def _shown(value: Any) -> str:
+    """What stands there, where it is short: Python writes no number of thousands of digits."""
+    is_short = (
+        value.bit_length() <= 64 if isinstance(value, int) else isinstance(value, str | float)
+    )
+    return f", not {value!r}" if is_short else ""
 
 
 def _contradictions(paper: Paper, labels: Sequence[str]) -> Iterator[str]:

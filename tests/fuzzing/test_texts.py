@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from attacks.corruptions.layout import read_record
+from reports.exports.paper import read_paper
 from reports.imagenet_c.reference_errors import read_normaliser
 from reports.tables.efficiency import COLUMNS, efficiency_tables
 from reports.tables.formats.as_text import as_csv
@@ -22,10 +23,19 @@ PLAIN = "a.JPEG 0\nb.JPEG 1\nsub/c.png 999\n"
 KAGGLE = (
     "ImageId,PredictionString\na,n01440764 1 2 3 4\nb,n01443537 1 2 3 4 \nc,n01484850 1 2 3 4\n"
 )
-KINDS = ("labels", "classes", "mapping", "suite", "normaliser", "efficiency", "corrupted")
+KINDS = (
+    *("labels", "classes", "mapping", "suite", "paper", "normaliser", "efficiency", "corrupted"),
+)
 NORMALISER = "# of a model\ncorruption,severity,error\nclean,0,0.2\nfog,1,0.5\nsnow,5,0.75\n"
 NUMBERS = ",".join("1" for _ in COLUMNS)
 EFFICIENCY = f"{','.join(COLUMNS)}\n{NUMBERS}\n{NUMBERS.replace('1', '2')}\n"
+PAPER = """
+link: https://arxiv.org/abs/2303.01870
+name: "A title: with a colon"
+additional_data: false
+models:
+  net: {architecture: ViT-S, reported: 48.08, number_forward_passes: 1}
+"""
 SUITE = """
 protocol: pixel
 include: [quick]
@@ -92,6 +102,9 @@ def kinds(tmp_path: Path) -> dict[str, Kind]:
         "mapping": Kind({"a": _mappings(tmp_path / "m")}, text, read_mapping, names_folder=True),
         "suite": Kind(
             {"a": {"suite.yaml": SUITE.encode()}}, text, lambda _, file: load_suite(str(file))
+        ),
+        "paper": Kind(
+            {"a": {"paper.yaml": PAPER.encode()}}, text, lambda _, file: read_paper(file, ["net"])
         ),
         "normaliser": Kind(
             {"a": {"errors.csv": NORMALISER.encode()}},

@@ -291,7 +291,7 @@ def test_the_command_writes_a_file_for_each_label(
     shown = capsys.readouterr()
     assert (shown.out, shown.err.count("written: ")) == ("", 2)
     assert "not all numbers" not in shown.err
-    assert main(["report", str(other.path), *form, "--out", str(out)]) == 0
+    assert main(["report", str(other.path), *form, "--out", str(tmp_path / "elsewhere")]) == 0
     assert "(not all numbers: the 8 images are not RobustBench's" in capsys.readouterr().err
     assert main(["report", str(run.path), *form]) == 0
     assert capsys.readouterr().out == "".join(path.read_text() for path in files[::-1])

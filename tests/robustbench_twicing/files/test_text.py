@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reports.exports.paper import read_paper
 from robustbench_twicing.checkpoints.reading import read_checkpoint
 from robustbench_twicing.conditions.suites import load_suite
 from robustbench_twicing.data.decoding import read_header, read_rgb
@@ -26,6 +27,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "a.npy": lambda path: open_dataset(path, labels=path),
     "a.npz": open_dataset,
     "a.yaml": lambda path: load_suite(str(path)),
+    "paper.yaml": lambda path: read_paper(path, ["net"]),
     "a.jpg": read_rgb,
     "b.jpg": read_header,
     "kept.npz": read_adversarial,
