@@ -88,7 +88,7 @@ def test_models_of_one_paper_differ(tmp_path: Path) -> None:
         ("venue: 2023", "1: venue must be a text that is not empty, in quotes where YAML would"),
         (f"venue: 0x{'f' * 5000}", "1: venue must be a text that is not empty, in quotes where"),
         (f"reported: 0x{'f' * 5000}", "1: reported must be an accuracy in percent"),
-        (f"0x{'f' * 5000}: x", "must be a text that is not empty"),
+        (f"? 0x{'f' * 5000}\n: x", "must be a text that is not empty"),
         ("name: ' '", "1: name must be a text that is not empty"),
         ("1: x", "1: 1 must be a text"),
         (
