@@ -98,13 +98,13 @@ def model_infos(runs: Runs, results: pd.DataFrame, paper: Paper | None) -> dict[
 def _measured(runs: Runs, label: str, rows: Sequence[_Row]) -> dict[str, Any]:
     """The keys that no paper tells."""
     rows = _on_imagenet(label, rows)
-    any_row = rows[0]
+    first = rows[0].entry
     rows = [row for row in rows if row.entry.condition.protocol == PROTOCOL]
     clean = next((row for row in rows if row.entry.condition.attack == CLEAN), None)
     attacks = {row.entry.condition.attack: row for row in rows if row.is_at_budget}
     autoattack = attacks.get(AUTOATTACK)
     robust = attacks.get(WORST) or next(iter(attacks.values()), None)  # no worst case of one attack
-    images = _images(runs, clean or robust)
+    images = _images(runs, autoattack or clean or robust)
     flags = {flag for row in rows for flag in flags_of(row.flags)}
     problems = [*_against_autoattack(autoattack), *_against_images(images, flags)]
     values: dict[str, Any] = {
@@ -125,8 +125,8 @@ def _measured(runs: Runs, label: str, rows: Sequence[_Row]) -> dict[str, Any]:
             members=() if robust is None else robust.members,
             n=len(images),
             interval=None if robust is None else robust.interval,
-            fingerprint=any_row.entry.evaluation.dataset.fingerprint,
-            seed=(robust or any_row).entry.manifest.seed,
+            fingerprint=first.evaluation.dataset.fingerprint,
+            seed=(first if robust is None else robust.entry).manifest.seed,
             versions=_versions(rows),
             flags=tuple(sorted(flags, key=by_weight)),
             why_not=(*problems, *_against_numbers(clean, robust)),
@@ -171,7 +171,7 @@ def _images(runs: Runs, row: _Row | None) -> list[tuple[str, int]]:
     """Ids and labels of the images that a row is about, without those that could not be read."""
     if row is None:
         return []
-    sql = f"SELECT image, target FROM records WHERE status <> '{Status.SKIPPED}'"
+    sql = f"SELECT image, target FROM records WHERE status <> '{Status.SKIPPED}' AND target >= 0"
     names, labels = (column.to_pylist() for column in runs.arrow_of(sql, [row.position]).columns)
     return list(zip(names, labels, strict=True))
 
@@ -220,8 +220,8 @@ def _unreliable(flags: Collection[str], attacks: Iterable[_Row]) -> bool | None:
     """Whether the evaluation misleads; None where nothing without gradients was tried."""
     if any(flag in MISLEADING or flag.startswith("zero-gradient-") for flag in flags):
         return True
-    about = [row.entry.condition.about for row in attacks if row.status == "ok"]
-    return False if any(one.gradient_free for one in about) else None
+    tried = [row.entry.condition for row in attacks if row.status == "ok"]
+    return False if any(condition.about.gradient_free for condition in tried) else None
 
 
 def _versions(rows: Sequence[_Row]) -> dict[str, str]:
