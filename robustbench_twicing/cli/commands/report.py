@@ -96,10 +96,10 @@ def run(
     files = Files(output_format, plots, baseline, out, paper)
     files.check()
     check_out(out)
+    given = [name for name, value in (("normaliser", normaliser), ("plots", plots)) if value]
     if output_format == ROBUSTBENCH:
         usual = TableOptions(eps=[])._asdict()
-        asked = [name for name, value in options._asdict().items() if value != usual[name]]
-        asked += [name for name, value in (("normaliser", normaliser), ("plots", plots)) if value]
+        asked = [name for name, value in options._asdict().items() if value != usual[name]] + given
         if asked:
             raise UserError(
                 f"--{asked[0]} is for tables and pictures, and --format robustbench makes none; "
@@ -107,7 +107,6 @@ def run(
             )
         return _write_robustbench(run_dirs, files)
     if preset == EFFICIENCY:
-        given = [name for name, value in (("normaliser", normaliser), ("plots", plots)) if value]
         if given:
             raise UserError(
                 f"--{given[0]} is for the results of run folders, and --preset efficiency shows "
