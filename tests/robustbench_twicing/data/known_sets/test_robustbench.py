@@ -15,7 +15,7 @@ from robustbench_twicing.data.known_sets.robustbench import (
 from robustbench_twicing.data.opening import open_dataset
 from tests.palette import write
 
-LINES = ["n01440764/B.JPEG", "n01440764/_.JPEG", "n01440764/a.JPEG", "n01443537/B.JPEG"]
+LINES = ["n01440764/B.JPEG", "n01440764/_.JPEG", "n01440764/a.JPEG", "n01443537/A.JPEG"]
 """As bytes sort them: capital letters before `_`, and `_` before small ones."""
 
 
@@ -28,7 +28,7 @@ def four_images(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_hash_is_over_sorted_lines_of_wnid_and_name() -> None:
-    images = [("val/a.JPEG", 0), ("B.JPEG", 1), ("n01440764/B.JPEG", 0), ("0/_.JPEG", 0)]
+    images = [("val/a.JPEG", 0), ("A.JPEG", 1), ("n01440764/B.JPEG", 0), ("0/_.JPEG", 0)]
     assert names_sha256(images) == robustbench.NAMES_SHA256
     assert are_robustbench_images(images)
     assert not are_robustbench_images(images[:-1])
@@ -48,7 +48,7 @@ def test_folders_by_class_have_the_note(tmp_path: Path) -> None:
 
 
 def test_a_flat_folder_has_it_by_its_labels(tmp_path: Path) -> None:
-    names = {"B.JPEG": 0, "_.JPEG": 0, "a.JPEG": 0, "sub/B.JPEG": 1}
+    names = {"B.JPEG": 0, "_.JPEG": 0, "a.JPEG": 0, "A.JPEG": 1}
     root = write(tmp_path / "flat", names)
     labels = tmp_path / "labels.txt"
     labels.write_text("".join(f"{name} {label}\n" for name, label in names.items()))
