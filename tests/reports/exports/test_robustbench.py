@@ -24,7 +24,11 @@ CLEAN = [0, 0, 0, 0, 0, 0, 3, 3]
 AUTOATTACK = [0, 0, 0, 5, 5, 5, 3, 0]
 """The last image, wrong before and right afterwards, is not robust."""
 SPSA = [0, 0, 9, 0, 0, 0, 3, 3]
-OUTCOMES = {"clean": CLEAN, "autoattack@4/255": AUTOATTACK, "spsa@4/255": SPSA}
+OUTCOMES: dict[str, Sequence[Any]] = {
+    "clean": CLEAN,
+    "autoattack@4/255": AUTOATTACK,
+    "spsa@4/255": SPSA,
+}
 PACKAGE = "pyautoattack"
 
 
