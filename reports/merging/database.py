@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import weakref
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,6 +16,8 @@ import pyarrow.parquet as pq
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.schema import RECORD_SCHEMA
+
+from .tally import Tally
 
 MEMORY = "1GB"
 """What DuckDB may take before it writes to the temporary folder."""
@@ -34,15 +36,18 @@ class Source(NamedTuple):
     """Where records of some entries are from.
 
     Attributes:
-        entries: their positions; records of other entries are not counted.
+        columns: by position of an entry, its column in the tally; records of other entries are not
+            counted.
+        tally: what is counted of the records.
         files: Parquet parts, those with the same columns together; or none, and
-        table: the name of a table in the database, with the columns of `RECORD_SCHEMA` and
+        table: gives the name of a table in the database, with the columns of `RECORD_SCHEMA` and
             ``entry``.
     """
 
-    entries: Sequence[int]
+    columns: Mapping[int, int]
+    tally: Tally
     files: Sequence[Sequence[Path]] = ()
-    table: str = ""
+    table: Callable[[], str] | None = None
 
 
 class Database:
@@ -137,7 +142,7 @@ class Database:
         if source.table:
             values = ", ".join(map(_value, RECORD_SCHEMA))
             every = "unnest(range(entry, entry + budgets)) AS entry"
-            return f"(SELECT {values}, {every} FROM main.{source.table})"
+            return f"(SELECT {values}, {every} FROM main.{source.table()})"
         # A condition that stands in the query lets DuckDB pass over all other records unread.
         few = f" WHERE condition IN ({', '.join(map(_quoted, sorted(conditions)))})"
         where = few if len(conditions) <= FEW_CONDITIONS else ""

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.cost import Cost
@@ -13,7 +14,7 @@ from robustbench_twicing.records.run_folder import RunFolder
 
 from .database import Database, Source
 from .identity import check_counted_once, check_one_label, check_same
-from .reading import check_parts
+from .reading import Checked, check_parts
 from .runs import Entry, Key, Runs
 from .sessions import Session, kernels_of, mixtures, read_sessions
 
@@ -49,13 +50,20 @@ def _check_paths(folders: Iterable[RunFolder]) -> None:
         seen.add(path)
 
 
+class Held(NamedTuple):
+    """Where the records of an entry are: among which of all parts, and with which code."""
+
+    parts: int
+    code: int
+
+
 class _Merging:
     """Entries and where their records are, so far."""
 
     def __init__(self) -> None:
         self.entries: dict[Key, Entry] = {}
-        self.files: list[Sequence[Sequence[Path]]] = []
-        self.holds: dict[Key, int] = {}  # of each entry, which of these files are its records
+        self.parts: list[Checked] = []
+        self.holds: dict[Key, Held] = {}
         self.suspects: dict[Key, None] = {}
         self.database = Database()
         self.again: dict[tuple[str, Path, Path], list[str]] = {}
@@ -82,9 +90,9 @@ class _Merging:
         check_one_label(evaluation, shards[0].path, self.entries.values())
         conditions = shards[0].manifest.conditions_of(evaluation)
         parts = check_parts(_shards(shards, evaluation), conditions)
-        self.files.append(parts.files)
+        self.parts.append(parts)
         twice = []
-        for condition in conditions:
+        for code, condition in enumerate(conditions):
             entry = Entry(
                 evaluation,
                 evaluation.dataset.name,
@@ -95,40 +103,41 @@ class _Merging:
                 tuple(folder.path for folder in shards),
             )
             if entry.key in self.entries:
-                twice.append(entry)
+                twice.append((entry, Held(len(self.parts) - 1, code)))
             else:
                 self.entries[entry.key] = entry
-                self.holds[entry.key] = len(self.files) - 1
+                self.holds[entry.key] = Held(len(self.parts) - 1, code)
                 if parts.suspect:
                     self.suspects[entry.key] = None
         if twice:
             self._again(twice)
 
-    def _again(self, twice: Sequence[Entry]) -> None:
+    def _again(self, twice: Sequence[tuple[Entry, Held]]) -> None:
         """The same conditions in a second run: counted once where they are the same, else refused.
 
         Args:
-            twice: entries of the evaluation that was added last.
+            twice: entries of the evaluation that was added last, and where their records are.
         """
-        earlier = [self.entries[entry.key] for entry in twice]
-        first = self._sources([self.holds[entry.key] for entry in earlier])
-        second = self._sources([len(self.files) - 1] * len(twice), start=len(twice))
-        check_same(Runs((*earlier, *twice), (*first, *second), database=self.database))
-        for before, entry in zip(earlier, twice, strict=True):
+        entries = [entry for entry, _ in twice]
+        earlier = [self.entries[entry.key] for entry in entries]
+        first = self._sources([self.holds[entry.key] for entry in entries])
+        second = self._sources([held for _, held in twice], start=len(twice))
+        check_same(Runs((*earlier, *entries), (*first, *second), database=self.database))
+        for before, entry in zip(earlier, entries, strict=True):
             where = entry.evaluation.label, before.folders[0], entry.folders[0]
             self.again.setdefault(where, []).append(entry.key[-1])
             folders = (*before.folders, *entry.folders)
             self.entries[entry.key] = replace(before, folders=folders)
 
-    def _sources(self, holds: Sequence[int], start: int = 0) -> list[Source]:
-        """Of entries, in order, by which files hold them."""
-        positions: dict[int, list[int]] = {}
-        for position, number in enumerate(holds, start):
-            positions.setdefault(number, []).append(position)
+    def _sources(self, holds: Sequence[Held], start: int = 0) -> list[Source]:
+        """Of entries, in order, by which parts hold them."""
+        columns: dict[int, dict[int, int]] = {}
+        for position, held in enumerate(holds, start):
+            columns.setdefault(held.parts, {})[position] = held.code
         return [
-            Source(tuple(entries), self.files[number])
-            for number, entries in positions.items()
-            if self.files[number]
+            Source(of, self.parts[number].tally, self.parts[number].files)
+            for number, of in columns.items()
+            if self.parts[number].files
         ]
 
     def finish(self) -> Runs:

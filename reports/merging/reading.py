@@ -1,4 +1,4 @@
-"""Every part of a run is read once and checked before anything is counted."""
+"""Every part of a run is read once: checked and counted."""
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,33 +9,38 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from robustbench_twicing.conditions.condition import Condition
+from robustbench_twicing.conditions.condition import CLEAN, Condition
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import Evaluation
 from robustbench_twicing.records.run_folder import RunFolder
 
+from .blocks import Block, Plan
 from .database import thread_count
+from .strongest import Ensemble, have_worst
+from .tally import Tally
 
-CODED = ("image", "pixels_sha256")
+CODED = ("image", "pixels_sha256", "message")
 MOST_THREADS = 4
 """Each holds one part."""
 
 
 class Checked(NamedTuple):
-    """What the parts of one evaluation hold beside their records.
+    """What the parts of one evaluation hold.
 
     Attributes:
         files: the parts, those with the same columns together.
         costs: condition key to cost, summed over parts.
         flags: what happened on the way.
         suspect: whether an image may be counted twice.
+        tally: what is counted of the records; the code of a condition is its position.
     """
 
     files: tuple[tuple[Path, ...], ...]
     costs: dict[str, Cost]
     flags: tuple[str, ...]
     suspect: bool
+    tally: Tally
 
 
 class _Part(NamedTuple):
@@ -43,6 +48,7 @@ class _Part(NamedTuple):
     images: list[str]
     unknown: bool
     twice: bool
+    block: Block | None
 
 
 def check_parts(
@@ -64,34 +70,58 @@ def check_parts(
         if folder.is_there(evaluation, part)
     ]
     positions = {condition.key: code for code, condition in enumerate(conditions)}
+    plan = _plan(conditions, shards[0][0].manifest.mode)
+    tally, costs, flags = Tally(plan), dict[str, Cost](), dict[str, None]()
+    images, files = list[str](), dict[int, list[Path]]()
+    unknown = twice = False
     with ThreadPoolExecutor(min(thread_count(), MOST_THREADS)) as pool:
-        parts = list(pool.map(lambda task: _check_part(task, positions), work))
-    if any(part.unknown for part in parts):
+        parts = pool.map(lambda task: _check_part(task, positions, plan), work)
+        for (folder, evaluation, number), part in zip(work, parts, strict=True):
+            unknown, twice = unknown or part.unknown, twice or part.twice
+            flags.update(dict.fromkeys(part.meta["flags"]))
+            for name, cost in part.meta["costs"].items():
+                costs.setdefault(name, Cost()).add(Cost(**cost))
+            images += part.images
+            path = folder.part_path(evaluation, number)
+            files.setdefault(part.meta["schema"], []).append(path)
+            if part.block is not None:
+                tally.add(part.block)
+    if unknown:
         path = shards[0][0].path
         raise UserError(f"{path} has records of a condition that its run.json does not name")
-    costs, flags = dict[str, Cost](), dict[str, None]()
-    for part in parts:
-        flags.update(dict.fromkeys(part.meta["flags"]))
-        for name, cost in part.meta["costs"].items():
-            costs.setdefault(name, Cost()).add(Cost(**cost))
-    images = [image for part in parts for image in part.images]
-    suspect = len(set(images)) < len(images) or any(part.twice for part in parts)
-    files: dict[int, list[Path]] = {}
-    for (folder, evaluation, number), part in zip(work, parts, strict=True):
-        files.setdefault(part.meta["schema"], []).append(folder.part_path(evaluation, number))
-    return Checked(tuple(map(tuple, files.values())), costs, tuple(flags), suspect)
+    suspect = twice or len(set(images)) < len(images)
+    return Checked(tuple(map(tuple, files.values())), costs, tuple(flags), suspect, tally)
 
 
-def _check_part(task: tuple[RunFolder, Evaluation, int], positions: dict[str, int]) -> _Part:
+def _plan(conditions: Sequence[Condition], mode: str) -> Plan:
+    """All conditions by position, and an ensemble for each protocol with attacks."""
+    protocols: dict[str, dict[int, Condition]] = {}
+    clean: dict[str, list[int]] = {}
+    for code, condition in enumerate(conditions):
+        if condition.attack == CLEAN:
+            clean.setdefault(condition.protocol, []).append(code)
+        elif condition.is_attacked and not condition.is_worst:
+            protocols.setdefault(condition.protocol, {})[code] = condition
+    ensembles = [
+        Ensemble(members, tuple(clean.get(protocol, ())), have_worst(members.values(), [mode]))
+        for protocol, members in protocols.items()
+    ]
+    return Plan(len(conditions), tuple(ensembles))
+
+
+def _check_part(
+    task: tuple[RunFolder, Evaluation, int], positions: dict[str, int], plan: Plan
+) -> _Part:
     folder, evaluation, part = task
     table, meta = folder.read(evaluation, part, CODED)
     codes = _condition_codes(table, positions)
     images = table["image"].unify_dictionaries().combine_chunks()
     names = images.dictionary.to_pylist()
-    unknown = bool((codes < 0).any())
+    if (codes < 0).any():
+        return _Part(meta, names, unknown=True, twice=False, block=None)
     pairs = codes * len(names) + images.indices.to_numpy()
-    twice = not unknown and len(pairs) > 0 and bool((np.bincount(pairs) > 1).any())
-    return _Part(meta, names, unknown, twice)
+    twice = len(pairs) > 0 and bool((np.bincount(pairs) > 1).any())
+    return _Part(meta, names, unknown=False, twice=twice, block=plan.count(table, codes))
 
 
 def _condition_codes(table: pa.Table, positions: dict[str, int]) -> NDArray[np.int64]:

@@ -21,9 +21,9 @@ Where two labels have different images under one data set name, the names are to
 and eight digits of the images' fingerprint.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,16 @@ import pyarrow as pa
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import Evaluation, Manifest
-from robustbench_twicing.records.schema import Status
 
-from .counts import Counts, RightBits, count_records, which_are_right
+from .blocks import Plan
+from .columns import SQL_OF_NEEDED
+from .counts import Answers, Counts, RightBits
 from .database import NAMED, NAMES, Database, Source, fetch
+from .tally import Tally
 
 Key = tuple[str, str, str, str]
+FEWEST_ANSWERS = 20
+"""Images that can tell whether a network is no better than guessing."""
 
 
 @dataclass(frozen=True)
@@ -110,12 +114,32 @@ class Runs:
     @cached_property
     def counts(self) -> tuple[Counts, ...]:
         """What is counted of the records of every entry."""
-        return count_records(self.arrow, len(self.entries))
+        counts = [Counts()] * len(self.entries)
+        for source in self.sources:
+            for entry, column in source.columns.items():
+                counts[entry] = source.tally.counts(column)
+        return tuple(counts)
 
     @cached_property
     def rights(self) -> dict[int, RightBits]:
-        """Which images of every entry are right, as `which_are_right` gives it."""
-        return which_are_right(self.arrow, self.counts)
+        """Which images of an entry are right, but where two images have one position."""
+        return {
+            entry: right
+            for source in self.sources
+            for entry, column in source.columns.items()
+            if self.counts[entry].scored and (right := source.tally.rights(column)) is not None
+        }
+
+    @cached_property
+    def answers(self) -> dict[int, Answers]:
+        """Clean predictions, by the hash of them in `Counts`; few of them are left out."""
+        answers: dict[int, Answers] = {}
+        for source in self.sources:
+            for entry, column in source.columns.items():
+                counts = self.counts[entry]
+                if counts.answered >= FEWEST_ANSWERS and counts.answers not in answers:
+                    answers[counts.answers] = source.tally.answers(column)
+        return answers
 
     @cached_property
     def unscored(self) -> pd.DataFrame:
@@ -123,10 +147,11 @@ class Runs:
 
         Columns ``entry, label, dataset, condition, status, message``, in order of entry and image.
         """
-        return self.query(
-            f"""SELECT entry, label, dataset, condition, status, message FROM records
-            WHERE status <> '{Status.OK}' GROUP BY ALL ORDER BY entry, min("index")"""
-        )
+        rows = [row for source in self.sources for row in source.tally.unscored(source.columns)]
+        rows.sort(key=lambda row: row[:2])
+        told = [(row[0], *self.entries[row[0]].key, *row[2:]) for row in rows]
+        columns = ["entry", *NAMES, "status", "message"]
+        return pd.DataFrame(told, columns=columns).drop(columns="protocol")
 
     @property
     def records(self) -> pd.DataFrame:
@@ -154,13 +179,21 @@ class Runs:
         """As `query`, as a table of Arrow, where whole numbers stay whole beside NULL."""
         return fetch(self._connection, sql, parameters)
 
-    def arrow_of(self, sql: str, entries: Collection[int]) -> pa.Table:
+    def arrow_of(
+        self, sql: str, entries: Collection[int], parameters: Sequence[Any] = ()
+    ) -> pa.Table:
         """As `arrow`, where ``records`` are those of some entries, which is faster than a WHERE."""
         with self._connect(entries) as connection:
-            return fetch(connection, sql)
+            return fetch(connection, sql, parameters)
 
     def with_entries(
-        self, entries: Sequence[Entry], records: pa.Table | str, given: pa.Table | None = None
+        self,
+        entries: Sequence[Entry],
+        records: pa.Table | str,
+        *,
+        reads: Collection[int] | None = None,
+        given: Callable[[], pa.Table] | None = None,
+        counted: tuple[Tally, int] | None = None,
     ) -> "Runs":
         """These runs and entries that were computed, behind the others.
 
@@ -170,13 +203,27 @@ class Runs:
                 and columns of `RECORD_SCHEMA`; those that are left out have no value, and names
                 of label, data set, protocol and condition are those of the entry. With a column
                 ``budgets`` a record is one of so many entries, from ``entry`` on. Or SQL over
-                ``records`` that gives them.
-            given: a table that such SQL may call ``given``.
+                ``records`` that gives them, when they are asked for.
+            reads: entries whose records such SQL reads; all unless given.
+            given: makes a table that such SQL may call ``given``.
+            counted: where the records are counted already, the tally and the column of the first
+                new entry, which the others follow.
         """
-        table = self.database.add_table(self._connection, records, given)
         start = len(self.entries)
-        added = Source(range(start, start + len(entries)), table=table)
-        return replace(self, entries=(*self.entries, *entries), sources=(*self.sources, added))
+
+        @cache
+        def table() -> str:
+            with self._connect(range(start) if reads is None else reads) as connection:
+                return self.database.add_table(connection, records, given and given())
+
+        tally, column = counted or (Tally(Plan(len(entries))), 0)
+        columns = {start + place: column + place for place in range(len(entries))}
+        source = Source(columns, tally, table=table)
+        runs = replace(self, entries=(*self.entries, *entries), sources=(*self.sources, source))
+        if counted is None:
+            block = runs.arrow_of(f"SELECT {SQL_OF_NEEDED} FROM records", columns)
+            tally.add(tally.plan.count(block, block["entry"].to_numpy() - start))
+        return runs
 
     @cached_property
     def _connection(self) -> duckdb.DuckDBPyConnection:
@@ -184,13 +231,14 @@ class Runs:
 
     def _connect(self, entries: Collection[int]) -> duckdb.DuckDBPyConnection:
         """A connection whose view ``records`` is of these entries."""
-        sources = [source for source in self.sources if not set(entries).isdisjoint(source.entries)]
+        wanted = set(entries)
+        sources = [source for source in self.sources if not wanted.isdisjoint(source.columns)]
         named = [
             dict(zip(NAMES, self.entries[entry].key, strict=True))
             | {"source": number, "entry": entry}
             for number, source in enumerate(sources)
-            for entry in source.entries
-            if entry in entries
+            for entry in source.columns
+            if entry in wanted
         ]
         return self.database.connect(sources, pa.Table.from_pylist(named, NAMED))
 

@@ -2,8 +2,7 @@
 
 - `results`: results.csv; `row_flags`: what its flags say of model, data and run.
 - `sweeps`: what a sweep of budgets says beyond its points.
-- `worst`: the worst case over all attacks; `strongest`: the record of each image in it;
-  `broken_alone`: images that one attack alone breaks.
+- `worst`: the worst case over all attacks; `broken_alone`: images that one attack alone breaks.
 - `radii`: distances to the nearest adversarial example, and the exact curves that they give.
 - `diagnostics`: signs that a number misleads; `flags`: what each flag means.
 - `notes`: what a reader must know, in sentences.

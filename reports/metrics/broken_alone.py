@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from robustbench_twicing.conditions.threat_model import TOLERANCE
 from robustbench_twicing.records.schema import Status
 
+from ..merging.ensembles import ensembles
 from ..merging.runs import Runs
-from .worst import ensembles
 
 _SQL = f"""
 WITH members AS (
@@ -48,15 +48,14 @@ def broken_alone(runs: Runs, rows: Sequence[int]) -> list[dict[str, int]]:
         for position, entry in groups[place].items()
     ]
     attacks = list(dict.fromkeys(entry.condition.attack for _, _, entry in members))
-    counts = runs.query(
-        _SQL,
-        [
-            [position for position, _, _ in members],
-            [number for _, number, _ in members],
-            [attacks.index(entry.condition.attack) for _, _, entry in members],
-            [float(entry.condition.eps) for _, _, entry in members],
-        ],
-    )
+    positions = [position for position, _, _ in members]
+    parameters = [
+        positions,
+        [number for _, number, _ in members],
+        [attacks.index(entry.condition.attack) for _, _, entry in members],
+        [float(entry.condition.eps) for _, _, entry in members],
+    ]
+    counts = runs.arrow_of(_SQL, positions, parameters).to_pandas()
     alone_by_row = []
     for row in rows:
         worst = runs.entries[row]

@@ -6,7 +6,6 @@ from math import inf
 from typing import NamedTuple
 
 from robustbench_twicing.conditions.condition import CLEAN, Condition
-from robustbench_twicing.records.guessing import is_guessing, label_mistake
 
 from ..merging.counts import Answers, Counts
 
@@ -89,11 +88,10 @@ def _guessing(result: Scored) -> Iterator[str]:
     told = result.trained and result.is_about_clean_images()
     if not told or result.answers is None:
         return
-    if is_guessing(*result.answers):
+    if result.answers.is_guessing:
         yield "at-chance"
-        mistake = label_mistake(*result.answers)
-        if mistake:
-            yield f"looks-like-{mistake}"
+        if result.answers.label_mistake:
+            yield f"looks-like-{result.answers.label_mistake}"
 
 
 def _zero_gradient(result: Scored) -> Iterator[str]:

@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 
 from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.conditions.condition import CLEAN
-from robustbench_twicing.records.schema import Status
 
+from ..merging.ensembles import Attacks, counted
 from ..merging.runs import Entry, Runs
+from ..merging.strongest import UNITS
 from ..statistics.intervals import Interval, median_interval, wilson_band
 from ..text.csv_text import save_csv
 
 RECORD, BEST = "record", "best"
 ROUNDING = 1e-6
 """Relative difference of two distances that is none."""
-UNITS: dict[Norm, tuple[int, str]] = {"linf": (255, "1/255"), "l2": (1, "1")}
-"""What a distance in pixels in [0, 1] is multiplied by, and the unit that it then has."""
 Place = tuple[str, str, str]
 Floats = NDArray[np.float64]
 
@@ -80,7 +79,7 @@ def radius_curves(runs: Runs, table: pd.DataFrame) -> list[RadiusCurve]:
     curves = [
         RadiusCurve(*place, norm, str(source), np.sort(radii.to_numpy(float)))
         for place, norm, entries in _groups(runs, table)
-        for source, radii in _radii(runs, entries, norm).items()
+        for source, radii in _radii(runs, entries).items()
     ]
     reaches = {of: _reach(runs, of, curves) for of in {_axis(curve) for curve in curves}}
     return [RadiusCurve(**{**vars(curve), "reach": reaches[_axis(curve)]}) for curve in curves]
@@ -94,10 +93,10 @@ def radii_above_sweep(runs: Runs, statuses: Sequence[str]) -> dict[int, int]:
         statuses: of every entry, as in `results`.
     """
     above = {}
-    for _, norm, entries in _groups(runs, pd.DataFrame({"status": statuses})):
+    for _, _, entries in _groups(runs, pd.DataFrame({"status": statuses})):
         conditions = {entry: runs.entries[entry].condition for entry in entries}
         finders = [entry for entry in entries if conditions[entry].about.finds_radius]
-        radii = _radii(runs, entries, norm) if finders else pd.DataFrame()
+        radii = _radii(runs, entries) if finders else pd.DataFrame()
         for entry in finders if RECORD in radii else []:
             missed = radii[conditions[entry].attack] > radii[RECORD] * (1 + ROUNDING)
             above[entry] = int(missed.sum())
@@ -179,40 +178,22 @@ def _groups(runs: Runs, table: pd.DataFrame) -> Iterator[tuple[Place, Norm, list
             yield place, runs.entries[attacked[0]].condition.threat.norm, entries
 
 
-def _radii(runs: Runs, entries: Sequence[int], norm: Norm) -> pd.DataFrame:
+def _radii(runs: Runs, entries: Sequence[int]) -> pd.DataFrame:
     """One column a source, one row an image."""
     conditions = {entry: runs.entries[entry].condition for entry in entries}
-    finders = {entry: cond.attack for entry, cond in conditions.items() if cond.about.finds_radius}
-    swept = [entry for entry, condition in conditions.items() if condition.is_sweep]
-    scale = UNITS[norm][0]
-    caps = {
-        entry: float(conditions[entry].eps * scale)
-        if conditions[entry].threat.space == "pixel"
-        else np.inf
-        for entry in swept
-    }
-    members = ", ".join(f"({entry}, {_sql(caps.get(entry))})" for entry in entries)
-    distances = "".join(
-        f", max(CASE WHEN entry = {entry} THEN radius END) * {scale} AS r{entry}"
-        for entry in finders
-    )
-    images = runs.query(
-        f"""SELECT max(clean_rank) AS clean_rank,
-            min(CASE WHEN rank > 0 AND cap IS NOT NULL
-                THEN least({norm} * {scale}, cap) END) AS {RECORD}{distances}
-        FROM records JOIN (VALUES {members}) AS members(entry, cap) USING (entry)
-        WHERE status = '{Status.OK}' GROUP BY "index" ORDER BY "index" """
-    )
-    columns = {RECORD: images[RECORD].fillna(np.inf)} if swept else {}
-    columns |= {attack: images[f"r{entry}"].fillna(np.inf) for entry, attack in finders.items()}
-    radii = pd.DataFrame(columns, dtype=float)
-    radii.loc[images["clean_rank"] > 0] = 0.0
+    members = {entry: of for entry, of in conditions.items() if of.is_attacked}
+    clean = [entry for entry in entries if entry not in members]
+    tally, number = of_attacks = counted(runs, Attacks(clean, members))
+    distances, columns = tally.nearest(number), dict[str, Floats]()
+    if distances is None:
+        return pd.DataFrame(columns)
+    if any(condition.is_sweep for condition in members.values()):
+        columns[RECORD] = distances.swept
+    rows = of_attacks.ensemble.members
+    columns |= {rows[row].attack: radii for row, radii in distances.radii.items()}
+    radii = pd.DataFrame(columns, index=range(len(distances.indices)), dtype=float)
+    radii.loc[distances.was_wrong] = 0.0
     return radii.assign(**{BEST: radii.min(axis=1)}) if len(columns) > 1 else radii
-
-
-def _sql(cap: float | None) -> str:
-    """A budget; NULL for what is none, and whose distances do not count."""
-    return "NULL::DOUBLE" if cap is None else f"'{cap!r}'::DOUBLE"
 
 
 def _axis(curve: RadiusCurve) -> tuple[str, str, Norm]:

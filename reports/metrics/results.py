@@ -11,7 +11,7 @@ from robustbench_twicing.conditions.budgets import format_budget
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.records.run_folder import RunFolder
 
-from ..merging.counts import Counts, clean_answers
+from ..merging.counts import Counts
 from ..merging.merge import merge
 from ..merging.runs import Entry, Runs
 from ..statistics.intervals import wilson
@@ -210,7 +210,6 @@ def _status(entry: Entry, counts: Counts) -> str:
 
 def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:
     """Flags of every entry, from its counts and those of its fellows under other attacks."""
-    answers = clean_answers(runs.arrow_of, runs.counts)
     scored: dict[tuple[str, str, str], dict[int, Scored]] = {}
     for position, (entry, status) in enumerate(zip(runs.entries, statuses, strict=True)):
         if status == "ok":
@@ -220,7 +219,7 @@ def _diagnoses(runs: Runs, statuses: Sequence[str]) -> list[list[str]]:
                 entry.condition,
                 counts,
                 trained,
-                answers.get(counts.answers),
+                runs.answers.get(counts.answers),
                 entry.evaluation.preprocessing.crop,
             )
     flags: list[list[str]] = [[] for _ in runs.entries]

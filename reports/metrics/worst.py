@@ -11,35 +11,31 @@ numbers of its own.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
 
-from robustbench_twicing.conditions.condition import CLEAN, WORST, Condition, condition_id
+from robustbench_twicing.conditions.condition import WORST, Condition, condition_id
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.identity import condition_identity
 
+from ..merging.columns import Marks
+from ..merging.ensembles import Members, attacks_of, counted, ensembles, picked_records
 from ..merging.runs import Entry, Runs
-from .strongest import NUMBERS, WITNESSES, Marks, strongest
+from ..merging.strongest import WITNESSES
 
 TOP1_ONLY = "top1-only"
 """Flag of a row without top-5: where an image was broken, some other attack was not scored."""
 MIXED_SEEDS = "mixed-seeds"
 """Flag of a row over attacks of runs with unlike seeds."""
-MOST_RECORDS = 1_000_000
-"""Records of attacks that are in memory at a time."""
 DIGITS = 12
 """Hexadecimal digits that stand for all constants of the attacks."""
-
-Members = Mapping[int, Entry]
-"""The attacked conditions that count, by position among the entries."""
 
 
 def with_worst(runs: Runs) -> Runs:
@@ -58,33 +54,20 @@ def with_worst(runs: Runs) -> Runs:
     """
     if any(entry.condition.is_worst for entry in runs.entries):
         return runs
-    entries: list[Entry] = []
-    tables: list[pa.Table] = []
+    with_them = runs
     for members in ensembles(runs).values():
-        conditions = {position: entry.condition for position, entry in members.items()}
-        budgets = sorted({condition.eps for condition in conditions.values() if condition.is_sweep})
-        first = len(runs.entries) + len(entries)
-        partly = np.zeros(len(budgets), bool)
-        for records in _in_blocks(runs, members):
-            table, partly_here = strongest(records, conditions, budgets, first)
-            tables.append(table)
-            partly |= partly_here
-        entries += _entries(members, budgets, partly)
-    return runs.with_entries(entries, WITNESSES, pa.concat_tables(tables)) if entries else runs
-
-
-def ensembles(runs: Runs) -> dict[tuple[str, ...], Members]:
-    """The attacked conditions of each label, data set and protocol that has a worst case."""
-    groups: dict[tuple[str, ...], dict[int, Entry]] = {}
-    for position, entry in enumerate(runs.entries):
-        if entry.condition.is_attacked and not entry.condition.is_worst:
-            groups.setdefault(entry.key[:3], {})[position] = entry
-    return {
-        place: members
-        for place, members in groups.items()
-        if len({entry.condition.attack for entry in members.values()}) > 1
-        or any(entry.manifest.mode == "survivors" for entry in members.values())
-    }
+        attacks = attacks_of(runs, members)
+        tally, number = of_attacks = counted(runs, attacks)
+        budgets = of_attacks.ensemble.budgets
+        if budgets:
+            with_them = with_them.with_entries(
+                _entries(members, budgets, tally.partly(number)),
+                WITNESSES,
+                reads=attacks.entries,
+                given=partial(picked_records, runs, attacks, len(with_them.entries)),
+                counted=(tally, tally.plan.first_of(number)),
+            )
+    return with_them
 
 
 def like_ensembles(runs: Runs, rows: pd.DataFrame) -> list[list[str]]:
@@ -119,23 +102,6 @@ def _up_to(members: Sequence[Entry], eps: Fraction) -> list[Entry]:
     return [
         entry for entry in members if entry.condition.eps <= eps or not entry.condition.is_sweep
     ]
-
-
-def _in_blocks(runs: Runs, members: Members) -> Iterator[pa.Table]:
-    """Records of the members and of the clean images, some images at a time."""
-    first = next(iter(members.values()))
-    clean = [
-        position
-        for position, entry in enumerate(runs.entries)
-        if entry.key[:3] == first.key[:3] and entry.condition.attack == CLEAN
-    ]
-    positions = [*clean, *members]
-    step = max(1, MOST_RECORDS // len(positions))
-    for start in range(0, first.evaluation.dataset.n_images, step):
-        yield runs.arrow(
-            f"{NUMBERS} WHERE entry IN ({', '.join(map(str, positions))}) "
-            f'AND "index" >= {start} AND "index" < {start + step}'
-        )
 
 
 def _entries(members: Members, budgets: Sequence[Fraction], partly: Marks) -> list[Entry]:

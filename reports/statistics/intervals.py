@@ -1,5 +1,6 @@
 """Confidence intervals of a proportion and of a median."""
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -28,10 +29,14 @@ def wilson(successes: int, trials: int, level: float = 0.95) -> Interval:
         raise ValueError(f"{successes} of {trials} is not a count of successes")
     if trials == 0:
         return Interval(0.0, 1.0)
-    from scipy.stats import binomtest
+    from scipy.special import ndtri
 
-    interval = binomtest(successes, trials).proportion_ci(level, method="wilson")
-    return Interval(float(interval.low), float(interval.high))
+    z = float(ndtri(0.5 + 0.5 * level))
+    share, twice = successes / trials, 2 * (trials + z**2)
+    centre = (2 * trials * share + z**2) / twice
+    half = z / twice * sqrt(4 * trials * share * (1 - share) + z**2)
+    low, high = centre - half, centre + half
+    return Interval(low if successes else 0.0, high if successes < trials else 1.0)
 
 
 def wilson_band(

@@ -26,7 +26,7 @@ def csv_text(frame: pd.DataFrame, *, index: bool = False) -> str:
     """
     whole = frame.reset_index(allow_duplicates=True) if index else frame
     columns = dict(enumerate(_defused(whole.iloc[:, at]) for at in range(whole.shape[1])))
-    names = [_plain(name) for name in whole.columns]
+    names = [plain(name) for name in whole.columns]
     text: str = pd.DataFrame(columns).to_csv(index=False, header=names, lineterminator="\n")
     return text
 
@@ -48,10 +48,11 @@ def save_csv(frame: pd.DataFrame, path: Path) -> Path:
 def _defused(column: "pd.Series[Any]") -> "pd.Series[Any]":
     if is_numeric_dtype(column) or is_bool_dtype(column):
         return column
-    return pd.Series([_plain(value) for value in column], column.index, dtype=object)
+    return pd.Series([plain(value) for value in column], column.index, dtype=object)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A text as `csv_text` writes it in a cell, before it is quoted; other values as they are."""
     if not isinstance(value, str):
         return value
     defused = f"'{value}" if value.startswith(FORMULA) else value

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from attacks import find_attack
-from reports.merging.counts import Answers, Counts, clean_answers
+from reports.merging.counts import Answers, Counts
 from reports.merging.runs import Entry, Runs
 from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.conditions.budgets import parse_budget
@@ -144,7 +144,7 @@ def counted(rows: pd.DataFrame) -> tuple[Counts, Answers | None]:
     if "index" not in whole:
         whole["index"] = np.arange(len(whole))
     runs = runs_of([entry(clean())], whole)
-    return runs.counts[0], clean_answers(runs.arrow_of, runs.counts).get(runs.counts[0].answers)
+    return runs.counts[0], runs.answers.get(runs.counts[0].answers)
 
 
 _NO_RUNS = Runs()

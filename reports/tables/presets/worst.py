@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from robustbench_twicing.conditions.condition import CLEAN, WORST
 
+from ...merging.ensembles import ensembles
 from ...merging.runs import Runs
 from ...metrics.broken_alone import broken_alone
 from ...metrics.notes import notes
-from ...metrics.worst import ensembles, like_ensembles
+from ...metrics.worst import like_ensembles
 from ...text.file_names import file_name
 from ..cells import about, check_alike, rows_of, unscored
 from ..table import Column, Table

@@ -61,7 +61,7 @@ def test_parts_that_are_spoiled_after_the_check_are_one_line(
     runs = merge([folder])
     spoil(folder.part_path(folder.manifest.evaluations[0], 1))
     with pytest.raises(UserError, match="the records cannot be read: ") as raised:
-        results(runs)
+        runs.of(0)
     assert "\n" not in str(raised.value)
 
 
@@ -118,6 +118,22 @@ def test_hashes_tell_which_image_has_which_value() -> None:
     first, second = runs_of([entry(clean())] * 2, pd.concat([rows, other])).counts
     for name in ("answers", "images", "targets", "pixels"):
         assert getattr(first, name) != getattr(second, name)
+
+
+def test_images_at_one_position_are_all_counted_and_have_no_bits() -> None:
+    values = {"index": [3, 3, 10**9], "image": ["x", "y", "z"], "rank": [0, 9, 0]}
+    rows = pd.DataFrame(values | {"status": "ok", "entry": 0})
+    runs = runs_of([entry(clean())] * 2, pd.concat([rows, rows.assign(entry=1)[1:]]))
+    assert [(of.scored, of.right, of.last_index) for of in runs.counts] == [
+        (3, 2, 10**9),
+        (2, 1, 10**9),
+    ]
+    assert runs.rights == {}
+
+
+def test_bits_say_which_images_are_right() -> None:
+    rows = pd.DataFrame({"index": [9, 11, 12], "rank": [0, 4, 9], "status": "ok", "entry": 0})
+    assert runs_of([entry(clean())], rows).rights == {0: (1 << 9, (1 << 9) + (1 << 11))}
 
 
 def test_losses_that_are_none_are_no_values() -> None:

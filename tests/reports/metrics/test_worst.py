@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from reports import Runs, merge, results, with_worst
+from reports.merging.ensembles import ensembles
 from reports.metrics.broken_alone import broken_alone
 from reports.metrics.flags import explain_flag
-from reports.metrics.worst import ensembles, like_ensembles
+from reports.metrics.worst import like_ensembles
 from reports.statistics.comparison import compare
 from reports.statistics.intervals import wilson
 from reports.tables.presets import preset_tables
@@ -203,6 +204,31 @@ def test_worst_cases_over_other_attacks_are_not_compared_but_the_attacks_are(
         "sweep-worst-val-pixel",
         "sweep-worst-2-val-pixel",
     ]
+
+
+ABSENT: Outcomes = {
+    "clean": [0, 0, 0, 0, 9, 0, 0],
+    "fgsm@1/255": [1, "error", 0, 0, 9, 0, 0],
+    "pgd@1/255": [0, 2, "error", "skipped", 9, "inherited", 0],
+    "noise@2/255": [0, 0, 7, 0, "error", 0, None],
+}
+
+
+@pytest.mark.parametrize("outcomes", [OUTCOMES, ABSENT])
+@pytest.mark.parametrize("names", [[[*ABSENT]], [["clean", "fgsm@1/255"], [*ABSENT][2:]]])
+def test_what_was_counted_of_parts_is_what_their_records_hold(
+    outcomes: Outcomes, names: list[list[str]], tmp_path: Path
+) -> None:
+    """And of the worst case, whose records are made when they are asked for; in one run or two."""
+    folders = [
+        write_run(tmp_path / str(number), {"a": {name: outcomes[name] for name in some}})
+        for number, some in enumerate(names)
+    ]
+    runs = with_worst(merge(folders))
+    again = Runs().with_entries(runs.entries, runs.arrow("SELECT * FROM records"))
+    assert [str(counts) for counts in runs.counts] == [str(counts) for counts in again.counts]
+    assert runs.rights == again.rights
+    assert runs.unscored.equals(again.unscored)
 
 
 def test_the_worst_case_is_a_family_of_its_own(tmp_path: Path) -> None:

@@ -6,12 +6,14 @@ from itertools import pairwise
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.metrics.strongest import NUMBERS, WITNESSES, strongest
+from reports.merging.columns import grid_of
+from reports.merging.strongest import WITNESSES, Ensemble, strongest
 from robustbench_twicing.conditions.condition import Condition, condition_id
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 from tests.reports.made import condition
@@ -47,17 +49,19 @@ CONNECTION = duckdb.connect()
 
 def search(records: pa.Table, conditions: dict[int, Condition]) -> tuple[pa.Table, list[bool]]:
     """Records of the worst case, and of each budget whether its ranks are partly known."""
-    budgets = sorted({one.eps for one in conditions.values()})
+    rows = len(conditions) + 1
+    ensemble = Ensemble(conditions, (CLEAN,))
     names = ["clean", *(one.id for one in conditions.values())]
     ids = pa.array([names[entry] for entry in records["entry"].to_pylist()], pa.string())
     place = records.schema.get_field_index("condition")
     CONNECTION.register("records", records.set_column(place, "condition", ids))
-    numbers = CONNECTION.sql(NUMBERS).to_arrow_table()
-    picked, partly = strongest(numbers, conditions, budgets, WORST)
-    CONNECTION.register("given", picked)
+    grid = grid_of(records, records["entry"].to_numpy(), rows)
+    scored = ensemble.scored(grid)
+    picked = strongest(ensemble, grid.columns, scored, rows)
+    CONNECTION.register("given", picked.table(grid, scored, rows, np.arange(rows), WORST))
     sql = f"SELECT * REPLACE (unnest(range(entry, entry + budgets)) AS entry) FROM ({WITNESSES})"
-    rows = CONNECTION.sql(f'{sql} ORDER BY entry, "index"').to_arrow_table()
-    return rows.drop_columns("budgets"), partly.tolist()
+    made = CONNECTION.sql(f'{sql} ORDER BY entry, "index"').to_arrow_table()
+    return made.drop_columns("budgets"), picked.partly.tolist()
 
 
 def worst(records: pa.Table, conditions: dict[int, Condition]) -> list[dict[str, Any]]:
