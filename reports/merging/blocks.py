@@ -67,7 +67,7 @@ class Plan:
 
     def first_of(self, number: int) -> int:
         """The column of the smallest budget of an ensemble."""
-        return self.conditions + sum(len(one.budgets) for one in self.ensembles[:number])
+        return self.conditions + sum(len(ensemble.budgets) for ensemble in self.ensembles[:number])
 
     def count(self, records: pa.Table, codes: NDArray[np.integer[Any]]) -> Block:
         """Count the records of whole images.

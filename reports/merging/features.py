@@ -41,24 +41,24 @@ class Features(NamedTuple):
 
     def first(self, rows: int) -> "Features":
         """The first rows."""
-        return self._each(lambda part: part[..., :rows, :])
+        return self._mapped(lambda part: part[..., :rows, :])
 
     def of(self, rows: Positions) -> "Features":
         """Of each image other rows (B, n)."""
         images = rows.shape[1]
         at = rows % len(self.status) * images + np.arange(images)
-        return self._each(lambda part: part.reshape(*part.shape[:-2], -1).take(at, axis=-1))
+        return self._mapped(lambda part: part.reshape(*part.shape[:-2], -1).take(at, axis=-1))
 
     def and_none(self) -> "Features":
         """With a row of no records at the end, which the row -1 gives."""
         nothing = iter((ABSENT, False, -np.inf, np.uint64(0), 0.0))
-        return self._each(
+        return self._mapped(
             lambda part: np.concatenate(
                 [part, np.full_like(part[..., :1, :], next(nothing))], axis=-2
             )
         )
 
-    def _each(self, change: Callable[[Array], Array]) -> "Features":
+    def _mapped(self, change: Callable[[Array], Array]) -> "Features":
         parts: list[Any] = [change(part) for part in self]
         return Features(*parts)
 

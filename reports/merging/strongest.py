@@ -65,7 +65,7 @@ class Ensemble:
         """At which there is a worst case; ascending."""
         if not self.has_worst:
             return []
-        return sorted({one.eps for one in self.members.values() if one.is_sweep})
+        return sorted({member.eps for member in self.members.values() if member.is_sweep})
 
     @cached_property
     def steps(self) -> tuple[Positions, NDArray[np.float64], Positions]:
@@ -87,7 +87,8 @@ class Ensemble:
     @cached_property
     def caps(self) -> NDArray[np.float64]:
         """`cap_of` of the attacks at a budget, as a column."""
-        return np.array([cap_of(one) for one in self.members.values() if one.is_sweep])[:, None]
+        swept = [member for member in self.members.values() if member.is_sweep]
+        return np.array([cap_of(member) for member in swept])[:, None]
 
     def scored(self, grid: Grid) -> Positions:
         """The row of a scored record of each image, which knows its clean pixels; -1 for none."""

@@ -37,7 +37,7 @@ class Tally:
         self._packed: list[tuple[int, NDArray[np.uint8] | None]] = []
         self._answers: list[tuple[NDArray[np.uint64], Mapping[int, NDArray[np.int32]]]] = []
         self._unscored: Unscored = {}
-        self._partly = [np.zeros(len(one.budgets), bool) for one in plan.ensembles]
+        self._partly = [np.zeros(len(ensemble.budgets), bool) for ensemble in plan.ensembles]
         self._nearest: list[list[Nearest]] = [[] for _ in plan.ensembles]
 
     def add(self, block: Block) -> None:

@@ -1,6 +1,5 @@
 """When two numbers may be compared image by image, and the reason where they may not."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -171,25 +170,3 @@ def _alike_columns(first_entry: Entry, second_entry: Entry) -> dict[str, str]:
     views = [entry.evaluation.preprocessing for entry in (first_entry, second_entry)]
     crop_alike = all(getattr(views[0], name) == getattr(views[1], name) for name in IMAGES)
     return {"target": "targets"} | ({"pixels_sha256": "pixels"} if crop_alike else {})
-
-
-def changed_images(runs: Runs, pairs: Sequence[tuple[int, int]]) -> pd.DataFrame:
-    """Images of pairs of entries that only one of the two has right, by pair and position.
-
-    Returns:
-        ``pair`` (its position), ``image, target, baseline_prediction, prediction`` and ``change``:
-        ``won`` where only the second is right, ``lost`` where only the first is.
-    """
-    values = ", ".join(str((number, *entries)) for number, entries in enumerate(pairs))
-    return runs.query(
-        f"""SELECT pair, base.image, base.target::BIGINT AS target,
-            base.prediction::BIGINT AS baseline_prediction,
-            other.prediction::BIGINT AS prediction,
-            if(other.rank = 0, 'won', 'lost') AS change
-        FROM (VALUES {values}) AS pairs(pair, first, second)
-        JOIN records AS base ON base.entry = first
-        JOIN records AS other ON other.entry = second AND other.image = base.image
-        WHERE base.status = '{Status.OK}' AND other.status = '{Status.OK}'
-            AND (base.rank = 0) <> (other.rank = 0)
-        ORDER BY pair, base.index"""
-    )

@@ -5,7 +5,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ from robustbench_twicing.errors import UserError
 
 from ..merging.runs import Entry, Runs
 from ..text.csv_text import save_csv
-from .comparable import Unlike, changed_images, is_tested, other_ensemble, pair_of
+from .changed import ABOUT, CHANGED, changed_images, save_changed
+from .comparable import Unlike, is_tested, other_ensemble, pair_of
 from .paired import SIGNIFICANT, Pair, difference_interval, holm, mcnemar
 
 ROWS = (
@@ -24,10 +24,6 @@ ROWS = (
     *("baseline_top1", "top1", "difference", "low", "high"),
     *("n_only_baseline", "n_only_label", "p", "p_holm", "significant", "seed"),
     *("baseline_flags", "flags"),
-)
-CHANGED = (
-    *("dataset", "protocol", "condition", "baseline", "label", "image", "target"),
-    *("baseline_prediction", "prediction", "change"),
 )
 ALL_IMAGES = "all"
 INTERSECT = "; --intersect compares the images that both have"
@@ -57,14 +53,14 @@ class Comparison:
     pairs: Sequence[tuple[int, int]]
     families: tuple[int, int]
 
-    @cached_property
+    @property
     def changed(self) -> pd.DataFrame:
         """Images that only one of two has right: columns `CHANGED`.
 
         ``change`` is ``won`` where only the label is right, ``lost`` where only the baseline is.
         """
-        changed = changed_images(self.runs, self.pairs)
-        about = self.rows[list(CHANGED[:5])].iloc[changed.pop("pair")]
+        changed = changed_images(self.runs, self.pairs).frame()
+        about = self.rows[list(ABOUT)].iloc[changed.pop("pair")]
         return pd.concat([about.reset_index(drop=True), changed], axis=1)[list(CHANGED)]
 
 
@@ -117,8 +113,9 @@ def compare_if_possible(
 
 def save_comparison(comparison: Comparison, folder: Path) -> list[Path]:
     """Write comparison.csv and changed.csv into a folder and return their paths."""
-    frames = {"comparison.csv": comparison.rows, "changed.csv": comparison.changed}
-    return [save_csv(frame, folder / name) for name, frame in frames.items()]
+    changed = changed_images(comparison.runs, comparison.pairs)
+    rows = save_csv(comparison.rows, folder / "comparison.csv")
+    return [rows, save_changed(changed, comparison.rows, folder / "changed.csv")]
 
 
 def check_baseline(labels: Sequence[str], baseline: str | None) -> None:
@@ -186,7 +183,7 @@ class _Comparing:
     def _add(self, place: Place, label: str, first: int, second: int) -> None:
         pair = self._pair(place, label, first, second)
         entry = self.runs.entries[second]
-        low, high = difference_interval(pair, seed=self.seed)
+        (low, high), p = difference_interval(pair, seed=self.seed), mcnemar(pair)
         about = dict(zip(ROWS[:5], (*place, self.baseline, label), strict=True))
         self.rows.append(
             {
@@ -200,8 +197,8 @@ class _Comparing:
                 "high": 100 * high,
                 "n_only_baseline": pair.only_first,
                 "n_only_label": pair.only_second,
-                "p": mcnemar(pair),
-                "p_holm": mcnemar(pair) if is_tested(entry.condition) else np.nan,
+                "p": p,
+                "p_holm": p if is_tested(entry.condition) else np.nan,
                 "is_worst": entry.condition.is_worst,
                 "seed": entry.manifest.seed,
                 "baseline_flags": self.flags[first],

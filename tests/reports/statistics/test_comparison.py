@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from reports import merge, results
-from reports.statistics.comparison import CHANGED, ROWS, Comparison, compare, save_comparison
+from reports.statistics.changed import CHANGED
+from reports.statistics.comparison import ROWS, Comparison, compare, save_comparison
 from reports.statistics.paired import Pair, difference_interval, holm, mcnemar
 from reports.tables.comparing import comparison_notes, comparison_tables, tables_by_model
 from robustbench_twicing.errors import UserError
