@@ -332,3 +332,8 @@ def test_options_that_would_do_nothing_are_refused(
     run = write_run(tmp_path / "run", {"net": {"clean": [0]}}, images=IMAGES[:1])
     assert main(["report", str(run.path), *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_a_black_box_attack_that_failed_tells_nothing(tmp_path: Path) -> None:
+    failed: dict[str, Sequence[Any]] = {"clean": CLEAN, "spsa@4/255": [*SPSA[:-1], "error"]}
+    assert made(tmp_path, failed).unreliable is None
