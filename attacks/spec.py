@@ -35,6 +35,7 @@ class AttackSpec:
         white_box: it follows gradients.
         contradiction: what is wrong with settings that are possible one by one; else empty.
         protocols: the protocols it can follow.
+        library: the attacks of the library that it is from, with the protocols of each.
         notes: sentences a reader of its numbers must know.
         function: the attack on one batch at one budget, where it is one of the suite's own.
         about: what reports need to know of it.
@@ -56,6 +57,7 @@ class AttackSpec:
     white_box: bool = False
     contradiction: Callable[[Settings], str] = lambda settings: ""
     protocols: tuple[str, ...] = ("pixel", "paper")
+    library: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     function: Callable[..., Tensor] | None = None
     about: About = field(default_factory=About)
@@ -89,10 +91,7 @@ class AttackSpec:
         """
         threat = PROTOCOLS[protocol].threat
         if protocol not in self.protocols:
-            raise UserError(
-                f"attack {self.name} cannot follow protocol {protocol}; "
-                f"it knows {', '.join(self.protocols)}"
-            )
+            raise self._cannot_follow(protocol)
         overrides = overrides or {}
         spec = self.versions.get(overrides.get("version", ""), self)
         defaults = {**self.settings, **self.under.get(protocol, {})}
@@ -121,4 +120,13 @@ class AttackSpec:
             notes=self.notes,
             about=spec.about,
             code_sha256=foreign_code_sha256(self.function or self.sweep, self.sweep),
+        )
+
+    def _cannot_follow(self, protocol: str) -> UserError:
+        followers = [name for name, known in self.library.items() if protocol in known]
+        library = self.name.partition(":")[0]
+        return UserError(
+            f"attack {self.name} cannot follow protocol {protocol}; "
+            f"it knows {', '.join(self.protocols)}"
+            + (f". Those of {library} that can: {', '.join(followers)}" if followers else "")
         )

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from robustbench_twicing.conditions.attack_batch import AttackBatch
-from robustbench_twicing.conditions.budgets import format_budget
+from robustbench_twicing.conditions.budgets import Norm, format_budget
 from robustbench_twicing.conditions.threat_model import ThreatModel
 from robustbench_twicing.seeds import derive_seed
 
@@ -28,9 +28,16 @@ class Attack(Protocol):
     """A foreign attack on one block."""
 
     def __call__(
-        self, model: nn.Module, x: Tensor, y: Tensor, *, eps: float, settings: Mapping[str, Any]
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        *,
+        eps: float,
+        norm: Norm,
+        settings: Mapping[str, Any],
     ) -> Tensor:
-        """Adversarial pixels, shaped like x."""
+        """Adversarial pixels, shaped like x, in the ball of this norm."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +78,11 @@ class BlockSweep:
     ) -> Tensor:
         part = slice(start, start + settings["block"])
         constants = {name: value for name, value in settings.items() if name != "block"}
-        budget = format_budget(eps)
+        budget = format_budget(eps, threat.norm)
         seed = derive_seed(batch.seed, list(batch.images[part]), self.name, dict(settings), budget)
         x, y = batch.x[part].clone(), batch.target(threat)[part].clone()
         with lent(batch.model), seeded_globally(seed):
-            x_adv = self.attack(batch.model, x, y, eps=float(eps), settings=constants)
+            x_adv = self.attack(
+                batch.model, x, y, eps=float(eps), norm=threat.norm, settings=constants
+            )
         return x_adv.detach()

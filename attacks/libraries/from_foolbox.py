@@ -1,4 +1,4 @@
-"""foolbox's L-infinity attacks, by name."""
+"""foolbox's attacks with an L-infinity or L2 budget, by name."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.registry import Registry
 
@@ -14,32 +15,63 @@ from .blocks import BLOCK_NOTE, BlockSweep
 from .signatures import constants_of, source_of
 
 HOME = "https://github.com/bethgelab/foolbox"
-NOISE = ("LinfAdditiveUniformNoiseAttack", "LinfRepeatedAdditiveUniformNoiseAttack")
-FOOLBOX = (
-    "LinfPGD",
-    "LinfProjectedGradientDescentAttack",
-    "FGSM",
-    "LinfFastGradientAttack",
-    "PGD",
-    "LinfBasicIterativeAttack",
-    "LinfAdamPGD",
-    "LinfAdamProjectedGradientDescentAttack",
-    "LinfAdamBasicIterativeAttack",
-    "AdamPGD",
-    "LinfMomentumIterativeFastGradientMethod",
-    "MIFGSM",
-    "LinfDeepFoolAttack",
-    "LInfFMNAttack",
-    *NOISE,
+NOISE = (
+    "LinfAdditiveUniformNoiseAttack",
+    "LinfRepeatedAdditiveUniformNoiseAttack",
+    "L2AdditiveGaussianNoiseAttack",
+    "L2AdditiveUniformNoiseAttack",
+    "L2ClippingAwareAdditiveGaussianNoiseAttack",
+    "L2ClippingAwareAdditiveUniformNoiseAttack",
+    "L2RepeatedAdditiveGaussianNoiseAttack",
+    "L2RepeatedAdditiveUniformNoiseAttack",
+    "L2ClippingAwareRepeatedAdditiveGaussianNoiseAttack",
+    "L2ClippingAwareRepeatedAdditiveUniformNoiseAttack",
 )
-"""The attacks of foolbox 3.3.4 with an L-infinity budget."""
+BLIND: Mapping[str, str] = {
+    **dict.fromkeys(NOISE, "none, random noise"),
+    "L2ContrastReductionAttack": "none, lower contrast",
+}
+"""What those know that follow no gradient."""
+PIXEL, L2 = ("pixel",), ("l2",)
+FOOLBOX: Mapping[str, tuple[str, ...]] = {
+    "LinfPGD": PIXEL,
+    "LinfProjectedGradientDescentAttack": PIXEL,
+    "FGSM": PIXEL,
+    "LinfFastGradientAttack": PIXEL,
+    "PGD": PIXEL,
+    "LinfBasicIterativeAttack": PIXEL,
+    "LinfAdamPGD": PIXEL,
+    "LinfAdamProjectedGradientDescentAttack": PIXEL,
+    "LinfAdamBasicIterativeAttack": PIXEL,
+    "AdamPGD": PIXEL,
+    "LinfMomentumIterativeFastGradientMethod": PIXEL,
+    "MIFGSM": PIXEL,
+    "LinfDeepFoolAttack": PIXEL,
+    "LInfFMNAttack": PIXEL,
+    "L2PGD": L2,
+    "L2ProjectedGradientDescentAttack": L2,
+    "FGM": L2,
+    "L2FastGradientAttack": L2,
+    "L2BasicIterativeAttack": L2,
+    "L2AdamPGD": L2,
+    "L2AdamProjectedGradientDescentAttack": L2,
+    "L2AdamBasicIterativeAttack": L2,
+    "L2MomentumIterativeFastGradientMethod": L2,
+    "L2DeepFoolAttack": L2,
+    "L2CarliniWagnerAttack": L2,
+    "DDNAttack": L2,
+    "NewtonFoolAttack": L2,
+    "L2ContrastReductionAttack": L2,
+    **{name: L2 if name.startswith("L2") else PIXEL for name in NOISE},
+}
+"""The attacks of foolbox 3.3.4 with a budget of L-infinity or L2, and their protocols."""
 
 
 def foolbox_attack(name: str) -> AttackSpec:
     """The attack of this name; its result is clipped to the budget as foolbox does it.
 
     Raises:
-        UserError: not one of the L-infinity attacks, or one that is broken.
+        UserError: not one of `FOOLBOX`, or one that is broken.
     """
     import foolbox
 
@@ -48,20 +80,21 @@ def foolbox_attack(name: str) -> AttackSpec:
             f"foolbox:{name} divides a norm by itself and never projects, so that its changes are "
             "several times too long; use fmn"
         )
-    known: Registry[str] = Registry("L-infinity attack of foolbox")
-    for listed in FOOLBOX:
-        known[listed] = listed
-    constructor = getattr(foolbox.attacks, known[name])
+    known: Registry[tuple[str, ...]] = Registry("attack of foolbox")
+    known.update(FOOLBOX)
+    protocols = known[name]
+    constructor = getattr(foolbox.attacks, name)
     recorded_name = f"foolbox:{name}"
     return AttackSpec(
         recorded_name,
         BlockSweep(recorded_name, partial(_run, constructor)),
-        knowledge="none, random noise" if name in NOISE else "white box",
+        knowledge=BLIND.get(name, "white box"),
         source=source_of(constructor, HOME),
         passes=_passes,
         settings=constants_of(constructor),
-        white_box=name not in NOISE,
-        protocols=("pixel",),
+        white_box=name not in BLIND,
+        protocols=protocols,
+        library=FOOLBOX,
         notes=(BLOCK_NOTE,),
     )
 
@@ -73,6 +106,7 @@ def _run(
     y: Tensor,
     *,
     eps: float,
+    norm: Norm,
     settings: Mapping[str, Any],
 ) -> Tensor:
     import foolbox

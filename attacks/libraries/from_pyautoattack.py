@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.conditions.recorded import About
 
 from ..spec import AttackSpec, Settings
@@ -20,6 +21,8 @@ NAME = "autoattack"
 SOURCE = "https://arxiv.org/abs/2003.01690"
 STANDARD = "standard"
 VERSIONS = (STANDARD, "plus", "rand")
+NORMS: Mapping[Norm, str] = {"linf": "Linf", "l2": "L2"}
+"""As the libraries that follow AutoAttack's authors spell them."""
 NEEDS_CLASSES: Mapping[str, tuple[int, str]] = {
     "apgd-dlr": (3, "no-dlr"),
     "apgd-t": (4, "no-targeted-dlr"),
@@ -30,8 +33,9 @@ NEEDS_CLASSES: Mapping[str, tuple[int, str]] = {
 def autoattack() -> AttackSpec:
     """Version ``standard``; ``rand`` (for networks that draw) and ``plus`` are chosen by name.
 
-    Its constants are read off the authors' object, and fixed as they are. ``n_classes`` is the
-    label and the classes that targeted parts aim at; a network that has fewer has these alone.
+    Its constants are read off the authors' object, and fixed as they are; they are the same in
+    L-infinity and L2. ``n_classes`` is the label and the classes that targeted parts aim at; a
+    network that has fewer has these alone.
     """
     versions = {version: _spec(version) for version in VERSIONS}
     standard = versions.pop(STANDARD)
@@ -51,7 +55,7 @@ def _spec(version: str) -> AttackSpec:
         choices={"version": VERSIONS},
         white_box=True,
         contradiction=partial(_contradiction, constants),
-        protocols=("pixel",),
+        protocols=("pixel", "l2"),
         notes=(BLOCK_NOTE,),
         about=About(
             gradient_free="square" in parts,
@@ -64,7 +68,7 @@ def _spec(version: str) -> AttackSpec:
 
 
 def _constants(version: str) -> dict[str, Any]:
-    attack = _made(nn.Identity(), version, eps=1.0, seed=0, device=torch.device("cpu"))
+    attack = _made(nn.Identity(), version, eps=1.0, norm="linf", seed=0, device=torch.device("cpu"))
     return {
         "block": BLOCK,
         "version": version,
@@ -89,7 +93,13 @@ def _contradiction(fixed: Settings, settings: Settings) -> str:
 
 
 def _run(
-    model: nn.Module, x: Tensor, y: Tensor, *, eps: float, settings: Mapping[str, Any]
+    model: nn.Module,
+    x: Tensor,
+    y: Tensor,
+    *,
+    eps: float,
+    norm: Norm,
+    settings: Mapping[str, Any],
 ) -> Tensor:
     """The authors' loop: each part on the images that are right after those before it.
 
@@ -99,7 +109,12 @@ def _run(
         classes = model(x[:1]).shape[1]
     with _undisturbed():
         attack = _made(
-            model, settings["version"], eps=eps, seed=torch.initial_seed(), device=x.device
+            model,
+            settings["version"],
+            eps=eps,
+            norm=norm,
+            seed=torch.initial_seed(),
+            device=x.device,
         )
         attack.attacks_to_run = [
             part for part in attack.attacks_to_run if classes >= NEEDS_CLASSES.get(part, (1, ""))[0]
@@ -110,10 +125,12 @@ def _run(
     return x_adv
 
 
-def _made(model: nn.Module, version: str, *, eps: float, seed: int, device: torch.device) -> Any:
+def _made(
+    model: nn.Module, version: str, *, eps: float, norm: Norm, seed: int, device: torch.device
+) -> Any:
     from pyautoattack import AutoAttack
 
-    return AutoAttack(model, version=version, eps=eps, seed=seed, device=device)
+    return AutoAttack(model, version=version, eps=eps, norm=NORMS[norm], seed=seed, device=device)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""torchattacks' L-infinity attacks, by name."""
+"""torchattacks' attacks with an L-infinity or L2 budget, by name."""
 
 from collections.abc import Mapping
 from contextlib import redirect_stdout
@@ -10,11 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.registry import Registry
 
 from ..spec import AttackSpec
 from .blocks import BLOCK_NOTE, BlockSweep
+from .from_pyautoattack import NORMS
 from .signatures import constants_of, source_of
 
 HOME = "https://github.com/Harry24k/adversarial-attacks-pytorch"
@@ -23,37 +25,43 @@ GRADIENT_FREE = frozenset({"AutoAttack", "Square"})
 """They find what gradients do not show: AutoAttack by the Square attack in it."""
 NOTES = {
     "AutoAttack": "torchattacks' AutoAttack takes 10 steps where its authors take 100, and is "
-    "weaker than theirs, which is autoattack."
+    "weaker than theirs, which is autoattack.",
+    "PGDL2": "torchattacks' PGDL2 adds 1e-10 to the length of a gradient that is a mean over the "
+    "block, so that its steps shrink where a network is confident, and draws the length of its "
+    "random start uniformly, mostly far inside the ball.",
 }
 """What a reader of the numbers of an attack must know beside `BLOCK_NOTE`."""
-TORCHATTACKS = (
-    "FGSM",
-    "BIM",
-    "RFGSM",
-    "PGD",
-    "EOTPGD",
-    "FFGSM",
-    "TPGD",
-    "MIFGSM",
-    "UPGD",
-    "APGD",
-    "APGDT",
-    "FAB",
-    "Square",
-    "AutoAttack",
-    "DIFGSM",
-    "TIFGSM",
-    "Jitter",
-    "NIFGSM",
-    "PGDRS",
-    "SINIFGSM",
-    "VMIFGSM",
-    "VNIFGSM",
-    "PIFGSM",
-    "PIFGSMPP",
-    "SPSA",
-)
-"""The attacks of torchattacks 3.5.1 with an L-infinity budget."""
+PIXEL, PIXEL_AND_L2, L2 = ("pixel",), ("pixel", "l2"), ("l2",)
+TORCHATTACKS: Mapping[str, tuple[str, ...]] = {
+    "FGSM": PIXEL,
+    "BIM": PIXEL,
+    "RFGSM": PIXEL,
+    "PGD": PIXEL,
+    "EOTPGD": PIXEL,
+    "FFGSM": PIXEL,
+    "TPGD": PIXEL,
+    "MIFGSM": PIXEL,
+    "UPGD": PIXEL,
+    "APGD": PIXEL_AND_L2,
+    "APGDT": PIXEL_AND_L2,
+    "FAB": PIXEL_AND_L2,
+    "Square": PIXEL_AND_L2,
+    "AutoAttack": PIXEL_AND_L2,
+    "DIFGSM": PIXEL,
+    "TIFGSM": PIXEL,
+    "Jitter": PIXEL,
+    "NIFGSM": PIXEL,
+    "PGDRS": PIXEL,
+    "SINIFGSM": PIXEL,
+    "VMIFGSM": PIXEL,
+    "VNIFGSM": PIXEL,
+    "PIFGSM": PIXEL,
+    "PIFGSMPP": PIXEL,
+    "SPSA": PIXEL,
+    "PGDL2": L2,
+    "PGDRSL2": L2,
+}
+"""The attacks of torchattacks 3.5.1 with a budget of L-infinity or L2, and their protocols."""
 
 
 def apgd(name: str, *, loss: str) -> AttackSpec:
@@ -78,14 +86,14 @@ def torchattacks_attack(name: str, *, alias: str | None = None) -> AttackSpec:
         alias: another name for condition ids.
 
     Raises:
-        UserError: not one of the L-infinity attacks.
+        UserError: not one of `TORCHATTACKS`.
     """
     import torchattacks
 
-    known: Registry[str] = Registry("L-infinity attack of torchattacks")
-    for listed in TORCHATTACKS:
-        known[listed] = listed
-    constructor = getattr(torchattacks, known[name])
+    known: Registry[tuple[str, ...]] = Registry("attack of torchattacks")
+    known.update(TORCHATTACKS)
+    protocols = known[name]
+    constructor = getattr(torchattacks, name)
     constants = constants_of(constructor)
     if "alpha" in constants:
         constants["rel_step"] = constants.pop("alpha") / _default_budget(constructor)
@@ -98,7 +106,8 @@ def torchattacks_attack(name: str, *, alias: str | None = None) -> AttackSpec:
         passes=_passes,
         settings=constants,
         white_box=name not in BLACK_BOX,
-        protocols=("pixel",),
+        protocols=protocols,
+        library=TORCHATTACKS,
         notes=(BLOCK_NOTE, *([NOTES[name]] if name in NOTES else [])),
         about=About(gradient_free=name in GRADIENT_FREE),
     )
@@ -118,6 +127,7 @@ def _run(
     y: Tensor,
     *,
     eps: float,
+    norm: Norm,
     settings: Mapping[str, Any],
 ) -> Tensor:
     import inspect
@@ -131,6 +141,8 @@ def _run(
     if "n_classes" in arguments:
         with torch.no_grad():
             arguments["n_classes"] = min(arguments["n_classes"], model(x[:1]).shape[1])
+    if "norm" in accepted:
+        arguments["norm"] = NORMS[norm]
     arguments["max_epsilon" if "max_epsilon" in accepted else "eps"] = eps
     x_adv: Tensor = constructed(constructor, model, x.device, **arguments)(x, y)
     return x_adv

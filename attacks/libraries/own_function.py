@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.user_code import load_user_function
+from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.errors import BrokenAttackError, UserError
 
 from ..spec import AttackSpec
@@ -70,6 +71,7 @@ def _run(
     y: Tensor,
     *,
     eps: float,
+    norm: Norm,
     settings: Mapping[str, Any],
 ) -> Tensor:
     constants = {key: value for key, value in settings.items() if key != "sha256"}

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
+from attacks import find_attack
 from attacks.libraries import FOOLBOX, PRESETS, TORCHATTACKS
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions.attack_batch import AttackBatch
@@ -15,12 +16,20 @@ from robustbench_twicing.data.preprocessing import Preprocessing
 SIDE = 32
 COUNT = 5
 EPS = Fraction(8, 255)
+BUDGET = {"pixel": EPS, "l2": Fraction(3, 2)}
+"""By protocol: with these most attacks change the network's mind."""
 PREPROCESSING = Preprocessing(crop=SIDE, resize=None, mean=(0.4, 0.5, 0.6), std=(0.2, 0.25, 0.3))
-EVERY = [
+ALL = [
     *PRESETS,
     *(f"torchattacks:{name}" for name in TORCHATTACKS),
     *(f"foolbox:{name}" for name in FOOLBOX),
 ]
+EVERY = {
+    protocol: [name for name in ALL if protocol in find_attack(name).protocols]
+    for protocol in BUDGET
+}
+"""Every attack of a library, by the protocol that it follows; some follow both."""
+CASES = [(name, protocol) for protocol, names in EVERY.items() for name in names]
 SMALL = {
     "block": 3,
     "steps": 3,
@@ -34,6 +43,7 @@ SMALL = {
     "m": 2,
     "candidates": 3,
     "binary_search_steps": 2,
+    "stepsize": 0.1,
 }
 """Constants of all libraries, cut down; an attack takes those that it has."""
 
@@ -56,8 +66,8 @@ class ShortAutoAttack(pyautoattack.AutoAttack):  # type: ignore[misc]
 BLACK_BOX = {
     "torchattacks:Square",
     "torchattacks:SPSA",
-    "foolbox:LinfAdditiveUniformNoiseAttack",
-    "foolbox:LinfRepeatedAdditiveUniformNoiseAttack",
+    "foolbox:L2ContrastReductionAttack",
+    *(name for name in ALL if "Noise" in name),
 }
 
 

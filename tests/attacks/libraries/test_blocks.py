@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from attacks.libraries.blocks import BLOCK, BlockSweep
 from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from tests.tiny import Linear
 
@@ -22,10 +23,19 @@ class Noise:
 
     def __init__(self) -> None:
         self.calls: list[tuple[Tensor, Tensor, float, dict[str, Any]]] = []
+        self.norms: set[Norm] = set()
 
     def __call__(
-        self, model: nn.Module, x: Tensor, y: Tensor, *, eps: float, settings: Mapping[str, Any]
+        self,
+        model: nn.Module,
+        x: Tensor,
+        y: Tensor,
+        *,
+        eps: float,
+        norm: Norm,
+        settings: Mapping[str, Any],
     ) -> Tensor:
+        self.norms.add(norm)
         self.calls.append((x.clone(), y.clone(), eps, dict(settings)))
         y.zero_()
         return x.add_(eps * torch.rand(x.shape))
@@ -110,6 +120,16 @@ def test_the_label_is_the_threat_models() -> None:
         threat: Any = ThreatModel(label=label)  # type: ignore[arg-type]
         sweep(made, EPS, attack=attack, threat=threat)
         assert torch.equal(torch.cat([y for _, y, *_ in attack.calls]), wanted)
+
+
+def test_the_norm_is_the_threat_models_and_draws_for_itself() -> None:
+    drawn = []
+    for norm in ("linf", "l2"):
+        attack = Noise()
+        threat: Any = ThreatModel(norm=norm)  # type: ignore[arg-type]
+        drawn += sweep(batch(), EPS, attack=attack, threat=threat)
+        assert attack.norms == {norm}
+    assert not torch.equal(*drawn)
 
 
 def test_a_graph_is_cut_off() -> None:

@@ -1,23 +1,24 @@
-"""No attack with an L-infinity budget is left out in silence."""
+"""No attack with a budget of L-infinity or L2 is left out in silence, or under the wrong norm."""
 
 import inspect
+import re
 from typing import Any
 
 import foolbox
+import pytest
 import torchattacks
 
 from attacks import find_attack
 from attacks.libraries import FOOLBOX, PRESETS, TORCHATTACKS
+from robustbench_twicing.errors import UserError
 
-from .fragile import BLACK_BOX, EPS, EVERY
+from .fragile import ALL, BLACK_BOX, BUDGET, EVERY
 
 LEFT_OUT_OF_TORCHATTACKS = {
-    "CW": "L2",
-    "DeepFool": "L2",
+    "CW": "L2 without a budget",
+    "DeepFool": "L2 without a budget",
     "EADEN": "L1 and L2",
     "EADL1": "L1",
-    "PGDL2": "L2",
-    "PGDRSL2": "L2",
     "JSMA": "L0",
     "OnePixel": "L0",
     "Pixle": "L0",
@@ -33,12 +34,11 @@ LEFT_OUT_OF_FOOLBOX = {
     "LinfinityBrendelBethgeAttack": "needs starting points that are adversarial",
     "DatasetAttack": "needs other images",
     "BinarizationRefinementAttack": "refines another attack",
-    "HopSkipJumpAttack": "L2 by default",
-    "BoundaryAttack": "L2",
-    "NewtonFoolAttack": "L2",
-    "VirtualAdversarialAttack": "L2",
-    "FGM": "L2",
-    "DDNAttack": "L2",
+    "L2BrendelBethgeAttack": "needs starting points that are adversarial",
+    "HopSkipJumpAttack": "needs starting points that are adversarial",
+    "BoundaryAttack": "needs starting points that are adversarial",
+    "VirtualAdversarialAttack": "has no number of steps by default",
+    "L2FMNAttack": "never projects",
     "InversionAttack": "without a budget",
     "GaussianBlurAttack": "without a budget",
     "BinarySearchContrastReductionAttack": "without a budget",
@@ -52,16 +52,31 @@ LEFT_OUT_OF_FOOLBOX = {
 }
 
 
-def test_no_attack_with_an_l_infinity_budget_is_left_out() -> None:
+def test_no_attack_with_a_budget_is_left_out() -> None:
     base: Any = torchattacks.attack.Attack
-    found = {
-        name for name, each in vars(torchattacks).items() if _is(each, base) and each is not base
+    names = {
+        name for name, kind in vars(torchattacks).items() if _is(kind, base) and kind is not base
     }
-    assert found == {*TORCHATTACKS, *LEFT_OUT_OF_TORCHATTACKS}
+    assert names == {*TORCHATTACKS, *LEFT_OUT_OF_TORCHATTACKS}
     base = foolbox.attacks.base.Attack
-    names = {name for name, each in vars(foolbox.attacks).items() if _is(each, base)}
-    other = {name for name in names if name[:2] in ("L0", "L1", "L2")}
+    names = {name for name, kind in vars(foolbox.attacks).items() if _is(kind, base)}
+    other = {name for name in names if name[:2] in ("L0", "L1")}
     assert names - other == {*FOOLBOX, *LEFT_OUT_OF_FOOLBOX}
+
+
+def test_the_norm_of_a_budget_is_the_librarys() -> None:
+    for name, protocols in FOOLBOX.items():
+        distance = getattr(foolbox.attacks, name)().distance
+        assert [{"pixel": "Linf", "l2": "L2"}[protocol] for protocol in protocols] == [
+            str(distance).partition(" ")[0]
+        ]
+    for name, protocols in TORCHATTACKS.items():
+        constructor = getattr(torchattacks, name)
+        takes_both = "norm" in inspect.signature(constructor).parameters
+        assert (protocols == ("pixel", "l2")) == takes_both
+        if not takes_both:
+            measure = re.search("Distance Measure : (.*)", constructor.__doc__)
+            assert measure is None or measure[1] == {"pixel": "Linf", "l2": "L2"}[protocols[0]]
 
 
 def _is(value: object, base: type) -> bool:
@@ -69,12 +84,27 @@ def _is(value: object, base: type) -> bool:
 
 
 def test_every_entry_is_described() -> None:
-    assert len(EVERY) == len(set(EVERY)) == len(PRESETS) + len(TORCHATTACKS) + len(FOOLBOX)
-    for name in EVERY:
+    assert len(ALL) == len(set(ALL)) == len(PRESETS) + len(TORCHATTACKS) + len(FOOLBOX)
+    for name in ALL:
         spec = find_attack(name)
         assert spec.name == name
-        assert spec.condition(EPS).id == f"{name}@8/255"
+        for protocol in spec.protocols:
+            budget = {"pixel": "8/255", "l2": "l2:1.5"}[protocol]
+            assert spec.condition(BUDGET[protocol], protocol).id == f"{name}@{budget}"
         assert spec.white_box == (name not in BLACK_BOX)
         assert spec.source.startswith("https://")
-        assert spec.protocols == ("pixel",)
         assert "seeded per block" in spec.notes[0]
+
+
+@pytest.mark.parametrize("protocol", EVERY)
+def test_an_attack_of_the_other_norm_is_refused_by_one_line_that_names_those_there_are(
+    protocol: str,
+) -> None:
+    for name in set(ALL) - set(EVERY[protocol]):
+        with pytest.raises(UserError, match=f"cannot follow protocol {protocol};") as caught:
+            find_attack(name).condition(BUDGET[protocol], protocol)
+        library = name.partition(":")[0]
+        of_library = [other for other in EVERY[protocol] if other.startswith(library)]
+        _, _, listed = str(caught.value).partition(f"Those of {library} that can: ")
+        assert [f"{library}:{other}" for other in listed.split(", ")] == of_library
+        assert "\n" not in str(caught.value)

@@ -19,6 +19,7 @@ from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import clean
+from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial
 from robustbench_twicing.data.loader import to_tensor
 from robustbench_twicing.data.opening import limit_dataset, open_dataset
 from robustbench_twicing.errors import UserError
@@ -53,14 +54,19 @@ def autoattack() -> AttackSpec:
     return PRESETS["autoattack"]()
 
 
-def swept(made: AttackBatch, eps: Fraction, **constants: Any) -> Tensor:
+def swept(made: AttackBatch, eps: Fraction, protocol: str = "pixel", **constants: Any) -> Tensor:
     spec = autoattack()
-    asked = spec.condition(eps, overrides=constants)
+    asked = spec.condition(eps, protocol, constants)
     (x_adv,) = spec.sweep(made, [eps], threat=asked.threat, settings=asked.settings)
     return x_adv
 
 
-def direct(made: AttackBatch, eps: Fraction, budget: str, block: int, **constants: Any) -> Tensor:
+NORMS: Any = {"pixel": "Linf", "l2": "L2"}
+
+
+def direct(
+    made: AttackBatch, eps: Fraction, protocol: str, budget: str, block: int, **constants: Any
+) -> Tensor:
     """The authors' code as its users call it, on the same blocks with each block's seed."""
     settings = dict(autoattack().condition(eps, overrides={"block": block, **constants}).settings)
     images = []
@@ -68,19 +74,23 @@ def direct(made: AttackBatch, eps: Fraction, budget: str, block: int, **constant
         part = slice(start, start + block)
         seed = derive_seed(made.seed, list(made.images[part]), "autoattack", settings, budget)
         version: Any = settings["version"]
-        attack = pyautoattack.AutoAttack(made.model, eps=float(eps), seed=seed, version=version)
+        attack = pyautoattack.AutoAttack(
+            made.model, norm=NORMS[protocol], eps=float(eps), seed=seed, version=version
+        )
         images.append(attack.run_standard_evaluation(made.x[part], made.y[part])[0])
     return torch.cat(images)
 
 
 def test_its_constants_are_the_authors_read_off_the_object() -> None:
     assert autoattack().settings == STANDARD
-    attack = pyautoattack.AutoAttack(nn.Identity())
-    for part in (attack.apgd, attack.apgd_targeted, attack.fab):
-        assert (part.n_iter, part.n_restarts) == (100, 1)
-    assert attack.apgd_targeted.n_target_classes == attack.fab.n_target_classes == 9
-    assert attack.square.n_queries == 5000
-    assert not attack.square.rescale_schedule
+    for norm in NORMS.values():
+        attack = pyautoattack.AutoAttack(nn.Identity(), norm=norm)
+        assert "+".join(attack.attacks_to_run) == STANDARD["parts"]
+        for part in (attack.apgd, attack.apgd_targeted, attack.fab):
+            assert (part.n_iter, part.n_restarts) == (100, 1)
+        assert attack.apgd_targeted.n_target_classes == attack.fab.n_target_classes == 9
+        assert attack.square.n_queries == 5000
+        assert not attack.square.rescale_schedule
 
 
 def test_rand_is_for_networks_that_draw() -> None:
@@ -107,11 +117,18 @@ def test_its_constants_are_fixed(name: str, value: object) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("short")
 @pytest.mark.parametrize("version", ["standard", "plus", "rand"])
-def test_its_images_are_those_of_the_authors_code(version: str) -> None:
+@pytest.mark.parametrize(
+    ("protocol", "eps", "budget"),
+    [("pixel", EPS / 4, "2/255"), ("l2", Fraction(3, 8), "l2:0.375")],
+)
+def test_its_images_are_those_of_the_authors_code(
+    protocol: str, eps: Fraction, budget: str, version: str
+) -> None:
     model = classifier()
     made = batch(model)
-    ours = swept(made, EPS / 4, block=3, version=version)
-    assert torch.equal(ours, direct(made, EPS / 4, "2/255", 3, version=version))
+    ours = swept(made, eps, protocol, block=3, version=version)
+    assert torch.equal(ours, direct(made, eps, protocol, budget, 3, version=version))
+    check_adversarial(made.x, ours, float(eps), PROTOCOLS[protocol].threat)
     right = model(ours).argmax(1) == made.y
     assert 0 < right.sum() < len(right) - 1
 
@@ -126,19 +143,23 @@ def bundled(count: int) -> AttackBatch:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("protocol", "eps", "budget"),
+    [("pixel", Fraction(7, 255), "7/255"), ("l2", Fraction(1, 2), "l2:0.5")],
+)
 def test_a_bundled_model_under_it_is_as_under_the_authors_code(
-    monkeypatch: pytest.MonkeyPatch,
+    protocol: str, eps: Fraction, budget: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Bit for bit, and with all steps never more right than under PGD or APGD."""
     if not IMAGES:
         monkeypatch.setattr("pyautoattack.AutoAttack", ShortAutoAttack)
-    made, eps, block = bundled(IMAGES or 6), Fraction(7, 255), 32 if IMAGES else 3
-    ours = swept(made, eps, block=block)
-    assert torch.equal(ours, direct(made, eps, "7/255", block))
+    made, block = bundled(IMAGES or 6), 32 if IMAGES else 3
+    ours = swept(made, eps, protocol, block=block)
+    assert torch.equal(ours, direct(made, eps, protocol, budget, block))
     right = {"autoattack": int((made.model(ours).argmax(1) == made.y).sum())}
     for name in ("pgd", "apgd") if IMAGES else ():
         spec = find_attack(name)
-        asked = spec.condition(eps)
+        asked = spec.condition(eps, protocol)
         (x_adv,) = spec.sweep(made, [eps], threat=asked.threat, settings=asked.settings)
         right[name] = int((made.model(x_adv).argmax(1) == made.y).sum())
     assert min(right.values()) == right["autoattack"]
@@ -156,12 +177,13 @@ class Steep(nn.Module):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("short")
-def test_an_image_that_stands_costs_what_the_plan_says() -> None:
+@pytest.mark.parametrize("protocol", NORMS)
+def test_an_image_that_stands_costs_what_the_plan_says(protocol: str) -> None:
     """The number of classes is asked of the first image of each block alone."""
     model = classifier(Steep())
     made, meter = batch(model, wrong=()), CostMeter()
     with meter.watch(model), meter.measure("autoattack"):
-        swept(made, EPS, block=3)
+        swept(made, EPS, protocol, block=3)
     passes = autoattack().passes(autoattack().settings)
     assert passes is not None
     forward, backward = passes
@@ -181,10 +203,17 @@ def test_an_image_that_stands_costs_what_the_plan_says() -> None:
         ("rand", 3, ["apgd-ce", "apgd-dlr"], 2),
     ],
 )
+@pytest.mark.parametrize("protocol", NORMS)
 def test_parts_that_need_more_classes_are_left_out(
-    version: str, classes: int, parts: list[str], targets: int, monkeypatch: pytest.MonkeyPatch
+    protocol: str,
+    version: str,
+    classes: int,
+    parts: list[str],
+    targets: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ran: list[tuple[list[str], int, int]] = []
+    large = {"pixel": EPS, "l2": Fraction(3)}[protocol]
 
     class Noted(ShortAutoAttack):
         def run_standard_evaluation(self, *images: Tensor, **options: Any) -> Any:
@@ -195,9 +224,9 @@ def test_parts_that_need_more_classes_are_left_out(
     monkeypatch.setattr("pyautoattack.AutoAttack", Noted)
     model = classifier(tiny.Linear(classes, side=32))
     made = batch(model, wrong=())
-    for eps in (EPS, EPS / 1000):  # all fall, and none does
-        x_adv = swept(made, eps, version=version)
-        assert ((model(x_adv).argmax(1) == made.y) == (eps != EPS)).all()
+    for eps in (large, large / 10000):  # all fall, and none does
+        x_adv = swept(made, eps, protocol, version=version)
+        assert ((model(x_adv).argmax(1) == made.y) == (eps != large)).all()
     assert ran == [(parts, targets, targets)] * 2
 
 

@@ -1,6 +1,7 @@
 """Every library's attack through the runner: scored, or an error row, never nonsense."""
 
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ from attacks import find_attack
 from robustbench_twicing.conditions.condition import clean
 from tests import tiny
 
-from .fragile import BLACK_BOX, EPS, EVERY, ShortAutoAttack, batch, classifier, images, small
+from .fragile import BLACK_BOX, BUDGET, EVERY, ShortAutoAttack, batch, classifier, images, small
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("protocol", EVERY)]
 
 DIVIDES_BY_THE_GRADIENT = {
     "torchattacks:NIFGSM",
@@ -29,15 +30,20 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyautoattack.AutoAttack", ShortAutoAttack)
 
 
-def of_runner(network: nn.Module | None, out: Path, levels: float = 8) -> Mapping[str, Any]:
-    """Rows of results.csv by condition, all attacks on five images in batches of three."""
+def of_runner(
+    network: nn.Module | None, protocol: str, out: Path, share: float = 1
+) -> Mapping[str, Any]:
+    """Rows of results.csv by attack, all of a protocol on five images in batches of three.
+
+    The budget is this share of `BUDGET`.
+    """
     model = classifier(network)
     arrays = (images() * 255).round().to(torch.uint8).permute(0, 2, 3, 1).numpy()
     labels = batch(model, wrong=()).y.tolist()
-    eps = EPS * int(levels * 100) / 800
-    asked = [find_attack(name).condition(eps, overrides=small(name)) for name in EVERY]
+    eps = BUDGET[protocol] * Fraction(share)
+    asked = [find_attack(name).condition(eps, protocol, small(name)) for name in EVERY[protocol]]
     done = tiny.run(
-        model, tiny.dataset(arrays, labels), [clean(), *asked], out / "run", batch_size=3
+        model, tiny.dataset(arrays, labels), [clean(protocol), *asked], out / "run", batch_size=3
     )
     messages = done.records().groupby("condition")["message"].first()
     rows = tiny.table(done)
@@ -45,13 +51,14 @@ def of_runner(network: nn.Module | None, out: Path, levels: float = 8) -> Mappin
     return {key.split("@")[0]: row | {"message": messages[key]} for key, row in rows.items()}
 
 
-def test_the_runner_scores_all_of_them(tmp_path: Path) -> None:
-    rows = of_runner(None, tmp_path)
-    assert list(rows) == EVERY
+def test_the_runner_scores_all_of_them(protocol: str, tmp_path: Path) -> None:
+    rows = of_runner(None, protocol, tmp_path)
+    assert list(rows) == EVERY[protocol]
     assert {name: row["status"] for name, row in rows.items() if row["status"] != "ok"} == {}
-    assert all(0 <= row["linf_255_max"] <= 8.001 for row in rows.values())
+    column, most = ("linf_255_max", 8.001) if protocol == "pixel" else ("l2_max", 1.5002)
+    assert all(0 <= row[column] <= most for row in rows.values())
     broken = {name for name, row in rows.items() if row["robust_top1"] == 0}
-    assert len(broken) > 20
+    assert len(broken) > len(rows) / 2
 
 
 class Poisoned(nn.Module):
@@ -67,12 +74,13 @@ class Poisoned(nn.Module):
         return torch.where(off[:, None], float("nan"), self.inner(x))
 
 
-def test_logits_that_are_no_numbers_are_never_scored(tmp_path: Path) -> None:
+def test_logits_that_are_no_numbers_are_never_scored(protocol: str, tmp_path: Path) -> None:
     """Some compare with NaN and give back the clean image: that is no robust image."""
-    rows = of_runner(Poisoned(), tmp_path, levels=0.5)
+    rows = of_runner(Poisoned(), protocol, tmp_path, share=1 / 16)
     assert {name: row["status"] for name, row in rows.items() if row["status"] != "error"} == {}
     assert all(row["top1"] != row["top1"] for row in rows.values())
-    for name in ("torchattacks:FAB", "torchattacks:Square", "torchattacks:PGDRS"):
+    last = {"pixel": "torchattacks:PGDRS", "l2": "torchattacks:PGDRSL2"}[protocol]
+    for name in ("torchattacks:FAB", "torchattacks:Square", last):
         assert "met logits that are not finite" in rows[name]["message"]
 
 
@@ -89,10 +97,10 @@ class NoGradient(nn.Module):
         return logits
 
 
-def test_a_gradient_that_is_no_number_is_never_followed(tmp_path: Path) -> None:
-    rows = of_runner(NoGradient(), tmp_path)
-    assert {name for name, row in rows.items() if row["status"] == "ok"} == BLACK_BOX
-    for name in set(EVERY) - BLACK_BOX:
+def test_a_gradient_that_is_no_number_is_never_followed(protocol: str, tmp_path: Path) -> None:
+    rows = of_runner(NoGradient(), protocol, tmp_path)
+    assert {name for name, row in rows.items() if row["status"] == "ok"} == BLACK_BOX & set(rows)
+    for name in set(rows) - BLACK_BOX:
         assert "gradient that is not a number" in rows[name]["message"], name
 
 
@@ -109,11 +117,11 @@ class Rounding(nn.Module):
         return logits
 
 
-def test_a_zero_gradient_is_flagged_or_an_error(tmp_path: Path) -> None:
-    rows = of_runner(Rounding(), tmp_path, levels=32)
+def test_a_zero_gradient_is_flagged_or_an_error(protocol: str, tmp_path: Path) -> None:
+    rows = of_runner(Rounding(), protocol, tmp_path, share=4)
     failed = {name for name, row in rows.items() if row["status"] != "ok"}
-    assert failed == DIVIDES_BY_THE_GRADIENT
-    for name in set(EVERY) - failed:
+    assert failed == DIVIDES_BY_THE_GRADIENT & set(rows)
+    for name in set(rows) - failed:
         flagged = "zero-gradient-100%" in rows[name]["flags"].split(";")
         assert flagged == (name not in BLACK_BOX), name
     assert rows["autoattack"]["robust_top1"] < 50  # by the Square attack, with few queries

@@ -95,7 +95,7 @@ def test_under_l2_budgets_are_lengths() -> None:
         ({"protocol": "l2"}, "budgets of suite quick are of L-infinity; give --eps"),
         ({"protocol": "pixel", "suite": "l2"}, "budgets of suite l2 are of L2; give --eps"),
         ({"protocol": "l2", "eps": "4/255"}, "was L-infinity meant"),
-        ({"protocol": "l2", "eps": "0.5", "attacks": "apgd"}, "cannot follow protocol l2"),
+        ({"protocol": "l2", "eps": "0.5", "attacks": "foolbox:PGD"}, "that can: L2PGD"),
     ],
 )
 def test_norms_are_not_mixed_up(options: dict[str, str], line: str) -> None:
