@@ -1,6 +1,7 @@
 """A small network of ten classes that every library can attack, and images for it."""
 
 from fractions import Fraction
+from typing import Any
 
 import pyautoattack
 import torch
@@ -30,7 +31,7 @@ EVERY = {
 }
 """Every attack of a library, by the protocol that it follows; some follow both."""
 CASES = [(name, protocol) for protocol, names in EVERY.items() for name in names]
-SMALL = {
+SMALL: dict[str, Any] = {
     "block": 3,
     "steps": 3,
     "eot_iter": 1,
@@ -48,7 +49,7 @@ SMALL = {
 """Constants of all libraries, cut down; an attack takes those that it has."""
 
 
-def small(name: str) -> dict[str, int]:
+def small(name: str) -> dict[str, Any]:
     """Constants of an attack, cut down; those of AutoAttack are fixed."""
     return {"block": SMALL["block"]} if name == "autoattack" else SMALL
 
@@ -94,9 +95,12 @@ class Fragile(nn.Module):
 
 def classifier(network: nn.Module | None = None) -> Classifier:
     """The network, or another one on pixels, as a classifier."""
-    own = network is None
+    is_pixel_network = network is not None
     return Classifier(
-        Fragile() if network is None else network, PREPROCESSING, ModelRecord("net"), normalize=own
+        Fragile() if network is None else network,
+        PREPROCESSING,
+        ModelRecord("net"),
+        normalize=not is_pixel_network,
     )
 
 

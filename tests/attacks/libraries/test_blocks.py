@@ -124,9 +124,10 @@ def test_the_label_is_the_threat_models() -> None:
 
 def test_the_norm_is_the_threat_models_and_draws_for_itself() -> None:
     drawn = []
-    for norm in ("linf", "l2"):
+    norms: tuple[Norm, ...] = ("linf", "l2")
+    for norm in norms:
         attack = Noise()
-        threat: Any = ThreatModel(norm=norm)  # type: ignore[arg-type]
+        threat = ThreatModel(norm=norm)
         drawn += sweep(batch(), EPS, attack=attack, threat=threat)
         assert attack.norms == {norm}
     assert not torch.equal(*drawn)
@@ -136,8 +137,8 @@ def test_a_graph_is_cut_off() -> None:
     def attack(model: nn.Module, x: Tensor, y: Tensor, **_: Any) -> Tensor:
         return x.requires_grad_() * 1
 
-    (found,) = sweep(batch(), EPS, attack=attack)
-    assert not found.requires_grad
+    (x_adv,) = sweep(batch(), EPS, attack=attack)
+    assert not x_adv.requires_grad
 
 
 def test_32_images_are_a_block() -> None:

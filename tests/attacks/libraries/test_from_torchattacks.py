@@ -33,9 +33,9 @@ def test_pgd_is_the_librarys_with_a_step_that_is_a_share_of_the_budget(
     model, eps = classifier(), levels / 255
     made = batch(model)
     constants: Any = {"random_start": False, "steps": 4, **given}
-    found = swept(torchattacks_attack("PGD"), made, Fraction(levels, 255), **constants)
+    x_adv = swept(torchattacks_attack("PGD"), made, Fraction(levels, 255), **constants)
     direct = torchattacks.PGD(model, eps=eps, alpha=rel_step * eps, steps=4, random_start=False)
-    assert torch.allclose(found, direct(made.x, made.y), atol=1e-6)
+    assert torch.allclose(x_adv, direct(made.x, made.y), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_a_step_size_is_its_default_as_a_share_of_the_default_budget(
 
 def test_the_number_of_steps_is_the_constants() -> None:
     made = batch(classifier())
-    one, ten = (
+    after_1, after_10 = (
         swept(torchattacks_attack("BIM"), made, steps=steps, rel_step=0.05) for steps in (1, 10)
     )
-    assert (one - made.x).abs().max() * 255 == pytest.approx(0.4, abs=1e-3)
-    assert (ten - made.x).abs().max() * 255 == pytest.approx(4, abs=1e-3)
+    assert (after_1 - made.x).abs().max() * 255 == pytest.approx(0.4, abs=1e-3)
+    assert (after_10 - made.x).abs().max() * 255 == pytest.approx(4, abs=1e-3)
 
 
 class Recorder:
@@ -130,18 +130,18 @@ def test_a_preset_is_the_librarys_attack_with_streams_of_its_own_name() -> None:
     model = classifier()
     made = batch(model)
     spec = preset_attack("apgd-dlr")
-    found = swept(spec, made, steps=3)
+    x_adv = swept(spec, made, steps=3)
     parts = []
     settings = {**spec.settings, "steps": 3}
     seed = derive_seed(0, list(made.images), "apgd-dlr", settings, "8/255")
     with seeded_globally(seed):
-        own = int(torch.randint(2**31, ()))
+        seed_of_library = int(torch.randint(2**31, ()))
     with seeded_globally(0):
         attack = torchattacks.APGD(
-            model, eps=float(EPS), steps=3, loss="dlr", n_restarts=1, seed=own
+            model, eps=float(EPS), steps=3, loss="dlr", n_restarts=1, seed=seed_of_library
         )
         parts.append(attack(made.x, made.y))
-    assert torch.allclose(found, torch.cat(parts), atol=1e-6)
+    assert torch.allclose(x_adv, torch.cat(parts), atol=1e-6)
 
 
 def test_passes_are_known_where_steps_are() -> None:

@@ -21,6 +21,7 @@ DIVIDES_BY_THE_GRADIENT = {
     "torchattacks:NIFGSM",
     "torchattacks:SINIFGSM",
     "torchattacks:VNIFGSM",
+    "foolbox:NewtonFoolAttack",
 }
 """0 / 0 where the gradient is zero: they make images of NaN, which are error rows."""
 

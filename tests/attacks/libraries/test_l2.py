@@ -15,8 +15,12 @@ from robustbench_twicing.data.loader import to_tensor
 from robustbench_twicing.data.opening import limit_dataset, open_dataset
 from tests.tiny import Linear
 
-from .fragile import EVERY, ShortAutoAttack, small
+from .fragile import BLACK_BOX, EVERY, ShortAutoAttack, small
 
+WITHOUT_CONSTANTS = "torchattacks:AutoAttack"
+"""Its 5000 queries cannot be cut down; it is tried on the small network alone."""
+BLIND = BLACK_BOX - {"torchattacks:Square"}
+"""Noise and less contrast may make an image right that was wrong."""
 EPS = Fraction(1, 2)
 COUNT = 4
 
@@ -65,12 +69,13 @@ def linear(scale: float = 1) -> tuple[AttackBatch, Tensor]:
 def test_it_ends_at_the_point_of_the_ball_that_is_worst(
     name: str, constants: dict[str, Any]
 ) -> None:
-    made, weight = linear()
+    scale = 0.02  # so small that no probability is nearly 1
+    made, weight = linear(scale)
     x_adv = run(name, made, **constants)
     worst = made.x + float(EPS) * weight / weight.norm()
     assert (x_adv - worst).abs().max() < 1e-6
     margin = (made.model(x_adv) - made.model(made.x)) @ torch.tensor([1.0, -1.0])
-    assert margin.tolist() == pytest.approx([float(EPS * weight.norm())] * COUNT, rel=1e-5)
+    assert margin.tolist() == pytest.approx([scale * float(EPS * weight.norm())] * COUNT, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["foolbox:L2DeepFoolAttack", "foolbox:DDNAttack"])
@@ -87,15 +92,37 @@ def test_the_note_on_torchattacks_is_true() -> None:
     """Where gradients are tiny its steps shrink; those of pgd do not."""
     shares = []
     for name in ("torchattacks:PGDL2", "pgd"):
-        made, _ = linear(scale=1e-9)
+        made, _ = linear(scale=1e-10)
         x_adv = run(name, made, random_start=False, steps=1, rel_step=0.2)
         shares.append(float(distances(made.x, x_adv).l2.max() / float(EPS)))
-    assert shares[0] < 0.19
+    assert shares[0] < 0.15
     assert shares[1] == pytest.approx(0.2, rel=1e-5)
     made, _ = linear()
     starts = run("torchattacks:PGDL2", made, steps=1, rel_step=0.0) - made.x
     assert (distances(made.x, made.x + starts).l2 < 0.95 * float(EPS)).any()
     assert "shrink where a network is confident" in find_attack("torchattacks:PGDL2").notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_moved"),
+    [
+        ("pgd", True),
+        ("torchattacks:PGDL2", False),
+        ("torchattacks:APGD", False),
+        ("foolbox:L2PGD", False),
+    ],
+)
+def test_where_a_network_is_sure_steps_of_libraries_on_the_cross_entropy_vanish(
+    name: str, is_moved: bool
+) -> None:
+    """What docs/threats.md says of them; a version that is repaired should be said so there."""
+    made, weight = linear()
+    margins = made.model(made.x) @ torch.tensor([1.0, -1.0])
+    made, _ = linear(scale=float(60 / margins.abs().min()))
+    made.y = (margins < 0).long()
+    eps = Fraction(float(2 * margins.abs().max() / weight.norm())).limit_denominator(100)
+    right = made.model(run(name, made, eps)).argmax(1) == made.y
+    assert right.tolist() == [not is_moved] * COUNT
 
 
 @pytest.fixture(scope="module")
@@ -109,15 +136,15 @@ def bundled() -> AttackBatch:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", EVERY["l2"])
+@pytest.mark.parametrize("name", [name for name in EVERY["l2"] if name != WITHOUT_CONSTANTS])
 def test_a_bundled_model_is_never_more_often_right_under_it(
     name: str, bundled: AttackBatch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pyautoattack.AutoAttack", ShortAutoAttack)
-    x_adv = run(name, bundled, **small(name))
+    x_adv = run(name, bundled, EPS, **small(name))
     right = {
         condition: int((bundled.model(x).argmax(1) == bundled.y).sum())
         for condition, x in (("clean", bundled.x), ("attacked", x_adv))
     }
-    assert right["attacked"] <= right["clean"]
+    assert right["attacked"] <= right["clean"] or name in BLIND
     assert right["clean"] > 0

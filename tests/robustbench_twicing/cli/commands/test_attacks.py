@@ -23,5 +23,7 @@ def test_every_attack_is_listed_with_source_and_constants(
 def test_attacks_of_libraries_are_listed_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attacks", "--library"]) == 0
     out = capsys.readouterr().out
-    assert "torchattacks:PGD:" in out
-    assert "foolbox:" in out
+    assert "torchattacks:PGD: L-infinity, white box" in out
+    assert "torchattacks:APGD: L-infinity, L2, white box" in out
+    assert "foolbox:L2PGD: L2, white box" in out
+    assert "autoattack: L-infinity, L2, white box" in out
