@@ -47,10 +47,7 @@ DRAWS_NOTHING = {
     "foolbox:NewtonFoolAttack",
     "foolbox:L2ContrastReductionAttack",
 }
-FINDS_NOTHING = {
-    ("torchattacks:Square", "pixel"),
-    *((name, protocol) for name, protocol in CASES if "Repeated" in name),
-}
+FINDS_NOTHING = {name for name, _ in CASES if name == "torchattacks:Square" or "Repeated" in name}
 """With so few queries; they give back the clean image."""
 
 
@@ -112,7 +109,7 @@ def test_it_stays_in_its_ball_draws_as_told_and_does_something(name: str, protoc
     check(protocol, made, first)
     assert torch.equal(first, again)
     assert torch.equal(first, other) == (name in DRAWS_NOTHING or (name, protocol) in FINDS_NOTHING)
-    assert torch.equal(first, made.x) == ((name, protocol) in FINDS_NOTHING)
+    assert torch.equal(first, made.x) == (name in FINDS_NOTHING)
 
 
 @pytest.mark.parametrize(("name", "protocol"), CASES)
