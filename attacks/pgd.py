@@ -78,15 +78,11 @@ def pgd(
     """
     if eps == 0:
         return x.detach().clone()
-    length = rel_step * eps * unit(x, threat, std_of(model))
     first = start(model, x, eps, threat, generator) if random_start else x
     with eval_mode(model):
         if target is None:
             target = attacked_label(model, x, y, threat)
-        if threat.norm == "l2":
-            return climb_l2(model, x, first, target, eps, length=rel_step * eps, steps=steps)
-        bounds = ball(x, eps, threat, std_of(model))
-        return climb(model, first, target, bounds, length=length, steps=steps)
+        return ascend(model, x, first, target, eps, threat, steps=steps, rel_step=rel_step)
 
 
 def start(
@@ -104,6 +100,36 @@ def start(
     reach = eps * unit(x, threat, std_of(model))
     low, high = ball(x, eps, threat, std_of(model))
     return (x + reach * (2 * uniform_like(x, generator) - 1)).clamp(low, high)
+
+
+def ascend(
+    model: nn.Module,
+    x: Tensor,
+    start: Tensor,
+    target: Tensor,
+    eps: float,
+    threat: ThreatModel,
+    *,
+    steps: int,
+    rel_step: float,
+) -> Tensor:
+    """Steps up the loss of some classes from a point of the ball, inside it; the last iterate.
+
+    Args:
+        model: pixels to logits, in eval mode.
+        x: clean pixels, the middle of the ball.
+        start: where to start; not changed.
+        target: class indices (N,) whose loss is to rise.
+        eps: budget in the threat model's space, above 0.
+        threat: norm and space of the budget, and clipping.
+        steps: how many.
+        rel_step: their length as a share of eps; below 0 they go down.
+    """
+    if threat.norm == "l2":
+        return climb_l2(model, x, start, target, eps, length=rel_step * eps, steps=steps)
+    bounds = ball(x, eps, threat, std_of(model))
+    length = rel_step * eps * unit(x, threat, std_of(model))
+    return climb(model, start, target, bounds, length=length, steps=steps)
 
 
 def climb(

@@ -1,7 +1,7 @@
 """What an attack is to the rest of the suite."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -39,6 +39,7 @@ class AttackSpec:
         notes: sentences a reader of its numbers must know.
         function: the attack on one batch at one budget, where it is one of the suite's own.
         about: what reports need to know of it.
+        few_classes: from settings to `About.few_classes`, where that depends on them.
         shorts: options of `eval` that are short for ``--set`` of a constant, by the constant.
         draws: it draws random numbers.
         stops_early: it leaves images alone once they are fooled; ``passes`` is its cost at most.
@@ -61,6 +62,7 @@ class AttackSpec:
     notes: tuple[str, ...] = ()
     function: Callable[..., Tensor] | None = None
     about: About = field(default_factory=About)
+    few_classes: Callable[[Settings], Mapping[str, int]] | None = None
     shorts: Mapping[str, str] = field(default_factory=dict)
     draws: bool = True
     stops_early: bool = False
@@ -99,7 +101,9 @@ class AttackSpec:
         settings |= {name: value for name, value in overrides.items() if name in settings}
         if wrong := spec.contradiction(settings):
             raise UserError(f"attack {self.name}: {wrong}")
-        passes = spec.passes(settings)
+        about, passes = spec.about, spec.passes(settings)
+        if spec.few_classes is not None:
+            about = replace(about, few_classes=spec.few_classes(settings))
         return Condition(
             RADIUS + self.name
             if self.about.finds_radius
@@ -118,7 +122,7 @@ class AttackSpec:
             white_box=self.white_box,
             passes=None if passes is None else (passes[0] + SCORING_PASSES, passes[1]),
             notes=self.notes,
-            about=spec.about,
+            about=about,
             code_sha256=foreign_code_sha256(self.function or self.sweep, self.sweep),
         )
 

@@ -26,7 +26,9 @@ from .tables.formats.layout import TextColumn
 
 MARKS = {"error": "error", INCOMPLETE: "part"}
 """What stands in place of a corruption's error where it has none."""
-SCORED = ("top-1 %", "95 % range", "top-5 %", "robust %", "change/255")
+SCORED = ("top-1 %", "95 % range", "top-5 %", "robust %", "change/255", "goal hit %")
+OPTIONAL = ("goal hit %", "!")
+"""Columns that are left out where no row has anything there."""
 
 
 def print_results(
@@ -75,17 +77,18 @@ def _print_section(title: str, section: pd.DataFrame, common: set[str], console:
     name, *columns = (
         TextColumn(head, [row[place] for row in rows], is_name=not place)
         for place, head in enumerate(("condition", *SCORED, "!"))
+        if head not in OPTIONAL or any(row[place] for row in rows)
     )
     print_title(title, console, style="italic")
-    marked = any(columns[-1].texts)
-    print_columns([name], columns if marked else columns[:-1], console)
+    print_columns([name], columns, console)
 
 
 def _cells(row: "pd.Series[Any]", common: set[str], most: int) -> list[str]:
     """Condition, the columns `SCORED`, and a mark for each flag that is not common to all."""
     marks = "!" * len(flags_of(row["flags"]) - common)
     if row["status"] != "ok":
-        return [row["condition"], row["status"], f"{row['n_images']} images", "", "", "", marks]
+        images = f"{row['n_images']} images"
+        return [row["condition"], row["status"], images, "", "", "", "", marks]
     few = f" ({row['n_images']} images)" if row["n_images"] < most else ""
     if pd.isna(row["top1"]):  # it finds distances
         accuracies = ["", "see radii", "", ""]
@@ -97,6 +100,7 @@ def _cells(row: "pd.Series[Any]", common: set[str], most: int) -> list[str]:
         f"{row['condition']}{few}",
         *accuracies,
         "" if pd.isna(row["linf_255_max"]) else f"{row['linf_255_max']:.3g}",
+        "" if pd.isna(row["goal_hit"]) else f"{row['goal_hit']:.2f}",
         marks,
     ]
 

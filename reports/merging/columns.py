@@ -21,6 +21,7 @@ ABSENT = len(STATUSES)
 """The status where there is no record."""
 WHOLE = (
     *("index", "target", "clean_prediction", "clean_rank", "prediction", "rank", "rank_8bit", "l0"),
+    "goal",
 )
 REAL = ("clean_loss", "loss", "gradient", "linf", "l2", "radius")
 TEXTS = ("image", "pixels_sha256")

@@ -35,6 +35,8 @@ class Counts(NamedTuple):
         loss_change: loss minus clean loss, summed over the images that were right before.
         lowest_loss: of both losses of these images; NaN where there is none.
         highest_loss: likewise.
+        goal_hits: images that are taken for the goal of a targeted attack.
+        goal_hits_right: those among them that were right before.
         rounded: images that were scored in 8 bits, too.
         rounded_right: those among them that are right in 8 bits.
         unrounded_right: those among them that are right as they are.
@@ -66,6 +68,8 @@ class Counts(NamedTuple):
     loss_change: float = 0.0
     lowest_loss: float = NAN
     highest_loss: float = NAN
+    goal_hits: int = 0
+    goal_hits_right: int = 0
     rounded: int = 0
     rounded_right: int = 0
     unrounded_right: int = 0

@@ -13,6 +13,7 @@ SATURATED_LOSS = 1e-7
 MARKS = (
     *("right", "top5", "before", "robust", "gradients", "zero_gradients", "saturated"),
     *("rounded", "rounded_right", "unrounded_right", "answered", "has_target", "has_pixels"),
+    *("goal_hits", "goal_hits_right"),
 )
 """What a record is counted for."""
 VALUES = (
@@ -99,6 +100,7 @@ def features_of(columns: Columns) -> Features:
     loss, clean_loss, gradient = (columns[name] for name in ("loss", "clean_loss", "gradient"))
     rank_8bit, linf, l0 = columns["rank_8bit"], columns["linf"], columns["l0"]
     right, before, rounded = rank == 0, clean_rank == 0, rank_8bit >= 0
+    hit = (columns["goal"] >= 0) & (columns["goal"] == columns["prediction"])
     marks = np.array(
         [
             *(right, (rank >= 0) & (rank < 5), before, right & before),
@@ -106,6 +108,7 @@ def features_of(columns: Columns) -> Features:
             *(rounded, rank_8bit == 0, right & rounded),
             *(columns["clean_prediction"] >= 0, columns["target"] >= 0),
             columns["pixels_sha256"] != 0,
+            *(hit, hit & before),
         ]
     )
     values = np.empty((len(VALUES), *rank.shape))

@@ -128,7 +128,7 @@ def clean_pixels(grid: Grid, scored: Positions) -> Columns:
     """
     images = np.arange(len(scored))
     before = {name: values[scored, images] for name, values in grid.columns.items()}
-    nothing = {"linf": np.nan, "l2": np.nan, "l0": -1}
+    nothing = {"linf": np.nan, "l2": np.nan, "l0": -1, "goal": -1}
     return {
         name: np.full_like(values, nothing[name])
         if name in nothing

@@ -18,8 +18,7 @@ LARGE_LENGTH, NOTABLE_LENGTH = 20.0, 3.0
 STILL_RIGHT = 0.05
 """Shard of right images at a large budget that calls for a flag."""
 STILL_RIGHT_OF_ONE_STEP = 0.2
-"""Likewise after one step, which oversteps, so that answers are guesses: of ten classes, one in ten
-is right."""
+"""Likewise after one step, which oversteps: the answers are guesses, one in ten of ten classes."""
 USED = 0.9
 """Shard of the budget that an attack's largest change is expected to reach."""
 ROUNDING_SHARE = 0.01
@@ -54,6 +53,11 @@ class Scored(NamedTuple):
     def right(self) -> int:
         """Images right under the condition."""
         return self.counts.right
+
+    @property
+    def leaves_label(self) -> bool:
+        """Whether it follows gradients away from the label; a targeted attack need not leave it."""
+        return self.condition.white_box and not self.condition.about.targeted
 
     def is_about_clean_images(self) -> bool:
         """Whether its images are a data set's own, scored over the data set's own classes."""
@@ -103,7 +107,7 @@ def _zero_gradient(result: Scored) -> Iterator[str]:
 def _loss_not_higher(result: Scored) -> Iterator[str]:
     """Over the images that were right before: many attacks leave the others as they are."""
     counts = result.counts
-    if not result.condition.white_box or not counts.before:
+    if not result.leaves_label or not counts.before:
         return
     # Logits of tiny scale have losses that are all equal to the last digit, and tell nothing.
     lowest, highest = counts.lowest_loss, counts.highest_loss
@@ -115,7 +119,7 @@ def _loss_not_higher(result: Scored) -> Iterator[str]:
 def _unbroken(result: Scored) -> Iterator[str]:
     large = result.is_at_least(LARGE_BUDGET, LARGE_LENGTH)
     share = STILL_RIGHT_OF_ONE_STEP if result.condition.about.one_step else STILL_RIGHT
-    if result.condition.white_box and large and result.right > share * result.counts.scored:
+    if result.leaves_label and large and result.right > share * result.counts.scored:
         yield "unbroken-at-large-budget"
 
 
@@ -123,7 +127,7 @@ def _not_lower(result: Scored) -> Iterator[str]:
     """A few images may change sides by chance; none in sum is what noise does."""
     before = result.counts.before
     notable = result.is_at_least(NOTABLE_BUDGET, NOTABLE_LENGTH)
-    if result.condition.white_box and notable and 0 < before <= result.right:
+    if result.leaves_label and notable and 0 < before <= result.right:
         yield "accuracy-not-lower"
 
 
@@ -154,11 +158,8 @@ def _saturated(result: Scored) -> Iterator[str]:
 
 
 def _not_monotone(result: Scored, others: Sequence[Scored]) -> Iterator[str]:
-    smaller = [
-        rival.right
-        for rival in others
-        if rival.condition.attack == result.condition.attack and rival.eps < result.eps
-    ]
+    of_attack = [rival for rival in others if rival.condition.attack == result.condition.attack]
+    smaller = [rival.right for rival in of_attack if rival.eps < result.eps]
     if result.condition.about.control:
         return  # noise climbs nothing, and may do less by chance
     if smaller and result.right - min(smaller) > max(1, ROUNDING_SHARE * result.counts.scored):
@@ -171,7 +172,7 @@ def _weaker_than_fgsm(result: Scored, others: Sequence[Scored]) -> Iterator[str]
 
 
 def _weaker_than_black_box(result: Scored, others: Sequence[Scored]) -> Iterator[str]:
-    if result.condition.white_box and _beaten(
+    if result.leaves_label and _beaten(
         result, others, lambda by: by.about.gradient_free and not by.white_box
     ):
         yield "black-box-beats-white-box"
@@ -180,10 +181,10 @@ def _weaker_than_black_box(result: Scored, others: Sequence[Scored]) -> Iterator
 def _weaker_than_noise(result: Scored, others: Sequence[Scored]) -> Iterator[str]:
     """Where noise fools some images; at a budget that does nothing, equals prove nothing."""
     noise = [rival for rival in _at(result.eps, others) if rival.condition.about.control]
-    few = max(1, ROUNDING_SHARE * result.counts.scored)
-    before = result.counts.before - few
+    before = result.counts.before - max(1, ROUNDING_SHARE * result.counts.scored)
     as_strong = any(rival.right <= min(result.right, before - 1) for rival in noise)
-    if not result.condition.about.control and result.right and as_strong:
+    aims_elsewhere = result.condition.about.control or result.condition.about.targeted
+    if not aims_elsewhere and result.right and as_strong:
         yield "noise-as-strong"
 
 
@@ -210,9 +211,8 @@ def _at(eps: Fraction, others: Sequence[Scored]) -> list[Scored]:
 
 def _beaten(result: Scored, others: Sequence[Scored], by: Callable[[Condition], bool]) -> bool:
     rivals = [rival for rival in _at(result.eps, others) if by(rival.condition)]
-    return any(
-        result.right - rival.right >= ROUNDING_SHARE * result.counts.scored for rival in rivals
-    )
+    few = ROUNDING_SHARE * result.counts.scored
+    return any(result.right - rival.right >= few for rival in rivals)
 
 
 def _percent(share: float) -> str:

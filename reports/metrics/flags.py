@@ -94,6 +94,8 @@ _MEANINGS = {
     "(targeted DLR): AutoAttack ran without that part.",
     r"no-dlr": "the network has fewer than three classes, for which the DLR loss does not exist: "
     "AutoAttack ran without that part.",
+    r"fewer-goals-than-(\d+)": "the network has fewer than {0} classes beside the label, and the "
+    "targeted attack tried them all.",
     r"saturated-(.+)": "at {0} of the images float32 takes the true class's probability for 1, "
     "where gradients vanish.",
     r"not-monotone": "accuracy is higher than at a smaller budget of the same attack, whose images "

@@ -54,6 +54,11 @@ class Result(NamedTuple):
         value: float = getattr(self.counts, distance)
         return value if self.status == "ok" else NAN
 
+    def hits(self, count: int, images: int) -> float:
+        """Images taken for the goal of a targeted attack, in percent; NaN under other attacks."""
+        targeted = self.entry.condition.about.targeted
+        return 100 * count / images if targeted and self.has_accuracy and images else NAN
+
     @property
     def interval(self) -> tuple[float, float]:
         """95 % Wilson interval of top-1, in percent."""
@@ -97,8 +102,8 @@ COLUMNS: dict[str, Callable[[Result], Any]] = {
     "l2_max": lambda row: row.largest("l2"),
     "l0_max": lambda row: _whole(row.largest("l0")),
     "n_attacked": lambda row: row.counts.scored if row.entry.condition.is_attacked else None,
-    "goal_hit": lambda row: None,  # of targeted attacks, of which there is none yet
-    "goal_hit_right": lambda row: None,
+    "goal_hit": lambda row: row.hits(row.counts.goal_hits, row.counts.scored),
+    "goal_hit_right": lambda row: row.hits(row.counts.goal_hits_right, row.counts.before),
 }
 """Columns of results.csv, in order, and what each holds; docs/results.md explains them."""
 WHOLE = ("steps", "l0_max", "n_attacked")

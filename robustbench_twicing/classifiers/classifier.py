@@ -184,6 +184,15 @@ def std_of(model: nn.Module) -> Tensor | None:
     return model.std if isinstance(model, Classifier) else None
 
 
+def label_count(model: nn.Module, logits: Tensor) -> int:
+    """How many columns of a model's logits (N, K) are classes that labels name.
+
+    The first ones; behind those of ObjectNet's labels stand logits that only compete with them.
+    """
+    space = model.space if isinstance(model, Classifier) else None
+    return logits.shape[1] if space is None else len(space.logits)
+
+
 def _describe(value: object) -> str:
     if isinstance(value, Tensor):
         return f"a tensor of shape {tuple(value.shape)}"

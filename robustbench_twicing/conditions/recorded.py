@@ -25,6 +25,8 @@ class About:
         control: random changes, which every attack must beat.
         finds_radius: it has no budget: of each image it looks for the nearest adversarial example,
             whose distance is the result.
+        targeted: it moves each image towards one class, its goal, and is judged by the images that
+            are taken for it; an image may well stay right.
         group: of a corruption: what kind of change it is. It decides nothing: mCE counts fifteen of
             ImageNet-C's names, whatever their group.
         few_classes: by flag, the number of classes below which a part of the attack does not exist
@@ -37,6 +39,7 @@ class About:
     gradient_free: bool = False
     control: bool = False
     finds_radius: bool = False
+    targeted: bool = False
     group: str = ""
     few_classes: Mapping[str, int] = field(default_factory=dict)
 

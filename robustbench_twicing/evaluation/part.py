@@ -8,6 +8,7 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
+from ..classifiers.classifier import label_count
 from ..conditions.condition import Condition
 from ..data.loader import LoadedBatch, to_tensor
 from ..records.cost import CostMeter
@@ -154,5 +155,6 @@ def _network_flags(
         for condition in conditions
         for flag, least in condition.about.few_classes.items()
     }
-    yield from (flag for flag, least in few.items() if logits.shape[1] < least)
+    classes = label_count(context.classifier, logits)
+    yield from (flag for flag, least in few.items() if classes < least)
     yield from network_flags(context.classifier, x, y, logits, gradients=gradients)

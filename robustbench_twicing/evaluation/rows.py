@@ -68,7 +68,7 @@ class Outcome(NamedTuple):
 
     Images that were not attacked have no distance; in 8 bits they are what they are. Of those that
     were, ``rank_8bit`` (N,) has None where an image was not scored once more. ``radius`` (N,) is
-    the distance of what an attack that finds radii has found, float64.
+    the distance that an attack has found, float64; ``goal`` (N,) the class that one wants, int64.
     """
 
     scores: Scores | None
@@ -76,6 +76,7 @@ class Outcome(NamedTuple):
     rank_8bit: NDArray[np.object_] | None = None
     message: str = ""
     radius: Tensor | None = None
+    goal: Tensor | None = None
 
 
 def clean_fields(label: str, data: Dataset, batch: LoadedBatch) -> Columns:
@@ -126,7 +127,8 @@ def score_rows(fields: Columns, condition: Condition, outcome: Outcome) -> pa.Ta
     if outcome.scores is None:
         return _table(fields, condition, Status.ERROR.value, outcome.message)
     scores = outcome.scores
-    tensors: dict[str, Tensor] = {**scores._asdict(), "rank_8bit": scores.rank}
+    goal = {} if outcome.goal is None else {"goal": outcome.goal}
+    tensors: dict[str, Tensor] = {**scores._asdict(), **goal, "rank_8bit": scores.rank}
     if outcome.distances is not None:
         tensors |= outcome.distances._asdict()
     scored: Columns = {name: tensor.numpy() for name, tensor in tensors.items()}
@@ -137,7 +139,7 @@ def score_rows(fields: Columns, condition: Condition, outcome: Outcome) -> pa.Ta
     return _table(fields | scored, condition, Status.OK.value, None)
 
 
-WITNESSED = ("prediction", "rank", "loss", "linf", "l2", "l0", "rank_8bit", "witness")
+WITNESSED = ("prediction", "rank", "loss", "linf", "l2", "l0", "rank_8bit", "goal", "witness")
 """Columns of an image that is not attacked, which are those of the attack that has fooled it."""
 
 

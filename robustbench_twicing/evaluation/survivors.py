@@ -45,7 +45,7 @@ class Fooled:
             if rank:
                 values = [tensor[row].item() for tensor in clean.scores]
                 scores = dict(zip(clean.scores._fields, values, strict=True))
-                unchanged = {"linf": 0.0, "l2": 0.0, "l0": 0, "rank_8bit": rank}
+                unchanged = {"linf": 0.0, "l2": 0.0, "l0": 0, "rank_8bit": rank, "goal": None}
                 self.broken_at[row] = Fraction(0)
                 self.witnesses[row] = {**scores, **unchanged, "witness": witness}
 

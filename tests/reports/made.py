@@ -29,6 +29,8 @@ from robustbench_twicing.records.schema import RECORD_SCHEMA
 Outcomes = Mapping[str, Sequence[int | str | None]]
 """Condition to one rank per image (0: right), or ``error`` or ``skipped``; None: not there."""
 CLASSES = 10
+GOAL = 3
+"""The rank of an image that is taken for the goal of a targeted attack."""
 STD = (0.2, 0.25, 0.3)
 
 
@@ -188,6 +190,7 @@ def _row(
             "clean_loss": 1.0 + clean_rank,
             "loss": 2.0 + outcome,
             "gradient": 0.5,
+            "goal": (target + GOAL) % CLASSES if condition.about.targeted else None,
             "linf": float(condition.eps * Fraction(scale)),
             "status": "ok",
         }

@@ -18,6 +18,7 @@ SHOWN = {
     "top1_ci_high": Column("to"),
     "top5": Column("top-5", metric="top5"),
     "robust_top1": Column("robust"),
+    "goal_hit": Column("goal hit"),
     "linf_255_max": Column("change/255", digits=3),
     "status": Column("status", digits=None),
 }
@@ -29,8 +30,9 @@ KEYS = ("label", "condition")
 def all_results(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
     """One table: labels and conditions down, their numbers across."""
     del choices
-    shown = {name: column for name, column in SHOWN.items() if name != "status"}
-    shown = shown if (rows["status"] == "ok").all() else SHOWN
+    absent = {"status"} if (rows["status"] == "ok").all() else set()
+    absent |= {"goal_hit"} if rows["goal_hit"].isna().all() else set()
+    shown = {name: column for name, column in SHOWN.items() if name not in absent}
     frame = rows.set_index(list(KEYS))[list(shown)]
     place = rows.iloc[0]
     yield Table(

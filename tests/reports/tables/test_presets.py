@@ -1,18 +1,21 @@
 """The tables of the paper, from records that are written down."""
 
 from fractions import Fraction
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from reports import Runs, corruption_scores, merge, results
+from reports.console import print_results
 from reports.imagenet_c.corruption_error import EXTRA, MAIN, SEVERITIES, ReferenceErrors
 from reports.tables.presets import Choices, preset_names, preset_tables
 from reports.tables.presets.table1 import PAPER_BUDGETS
 from reports.tables.table import Table
 from robustbench_twicing.errors import UserError
-from tests.reports.made import Outcomes, write_run
+from tests.reports.made import GOAL, Outcomes, write_run
 
 pytestmark = pytest.mark.slow
 
@@ -297,3 +300,35 @@ def test_one_image_and_long_names(tmp_path: Path) -> None:
     (sheet,) = tables("table1", write_run(tmp_path, {label: {"clean": [RIGHT]}}))
     assert values(sheet)[0] == "100.00"
     assert len(sheet.name) < 120
+
+
+def test_targeted_attacks_have_three_outcomes(tmp_path: Path) -> None:
+    """Of five images, the last was wrong before, and another way."""
+    outcomes: Outcomes = {
+        "clean": [RIGHT, RIGHT, RIGHT, RIGHT, WRONG],
+        "pgd-t@1/255": [RIGHT, RIGHT, GOAL, WRONG, GOAL],
+        "pgd-t@4/255": [RIGHT, GOAL, GOAL, GOAL, GOAL],
+        "fgsm@4/255": [RIGHT, RIGHT, GOAL, GOAL, GOAL],
+    }
+    folder = write_run(tmp_path, {"a": outcomes})
+    (sheet,) = tables("targeted", folder)
+    assert heads(sheet) == [
+        f"pgd-t@{eps}/255 {name}"
+        for eps in (1, 4)
+        for name in ("right", "goal hit", "wrong otherwise", "goal hit of right")
+    ]
+    assert values(sheet) == ["40.00", "40.00", "20.00", "25.00", "20.00", "80.00", "0.00", "75.00"]
+    assert any(note.startswith("pgd-t moves each image towards one class") for note in sheet.notes)
+    (sheet,) = tables("results", folder)
+    place = heads(sheet).index("goal hit")
+    assert [values(sheet, row)[place] for row in range(4)] == ["", "40.00", "80.00", ""]
+    written = StringIO()
+    print_results(merge([folder]), results(merge([folder])), Console(file=written, width=200))
+    assert "goal hit %" in written.getvalue()
+
+
+def test_without_targeted_attacks_no_goals_are_shown(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, {"a": ATTACKED})
+    assert tables("targeted", folder) == []
+    (sheet,) = tables("results", folder)
+    assert "goal hit" not in heads(sheet)

@@ -1,4 +1,4 @@
-"""L2 attacks on DeiT-tiny and photographs leave right what was worked out without this code."""
+"""Attacks on DeiT-tiny and photographs do what was worked out without this code."""
 
 import json
 import os
@@ -12,9 +12,11 @@ from torch import Tensor
 
 from attacks.fgsm import step
 from attacks.pgd import pgd
+from attacks.pgd_t import Goal, goal_classes, pgd_t
 from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.gradient import input_gradient
+from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial, distances
 from robustbench_twicing.data.loader import to_tensor
 from robustbench_twicing.data.opening import open_dataset
@@ -23,6 +25,7 @@ L2 = PROTOCOLS["l2"].threat
 ALL = 20
 PHOTOGRAPHS = int(os.environ.get("GOLDEN", "4"))
 """Under PGD: four in the tests, all twenty in `make golden`."""
+TARGETED = ALL if PHOTOGRAPHS == ALL else 3
 pytestmark = [pytest.mark.slow, pytest.mark.golden]
 
 
@@ -43,6 +46,11 @@ def photographs(shared: Path, model: Classifier) -> tuple[Tensor, Tensor]:
     data = open_dataset(shared / "data" / "imagenet-val-100").select(range(ALL))
     pixels = [data.pixels(index, model.preprocessing) for index in range(ALL)]
     return to_tensor(np.stack(pixels), torch.device("cpu")), torch.tensor(data.labels)
+
+
+@pytest.fixture(scope="module")
+def names(shared: Path) -> tuple[str, ...]:
+    return open_dataset(shared / "data" / "imagenet-val-100").ids[:ALL]
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +86,39 @@ def test_twenty_steps_from_the_image(
     x_adv = pgd(model, x, y, eps=float(eps), threat=L2, random_start=False)
     check_adversarial(x, x_adv, float(eps), L2)
     assert bits(model, x_adv, y) == golden["l2_pgd20"][eps]["bits"][:PHOTOGRAPHS]
+
+
+RULES: dict[str, Goal] = {"random": "random", "least_likely": "least-likely"}
+"""By their names in the file."""
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_goals(
+    name: str,
+    model: Classifier,
+    photographs: tuple[Tensor, Tensor],
+    names: tuple[str, ...],
+    golden: dict[str, Any],
+) -> None:
+    batch = AttackBatch(model, *photographs, images=names)
+    goals = goal_classes(batch, RULES[name], 1)
+    assert goals.tolist() == [golden["targeted_pgd20"][name]]
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_twenty_steps_towards_a_goal(
+    name: str,
+    model: Classifier,
+    photographs: tuple[Tensor, Tensor],
+    names: tuple[str, ...],
+    golden: dict[str, Any],
+) -> None:
+    """Of all twenty 16 are taken for the goal: of 13 right before 9 (least likely), 10 (random)."""
+    x, y = (tensor[:TARGETED] for tensor in photographs)
+    wanted = golden["targeted_pgd20"]
+    goal = torch.tensor(wanted[name][:TARGETED])
+    x_adv = pgd_t(
+        model, x, y, eps=1 / 255, goal=RULES[name], random_start=False, images=names[:TARGETED]
+    )
+    assert bits(model, x_adv, y) == wanted[f"{name}@1"]["bits"][:TARGETED]
+    assert bits(model, x_adv, goal) == wanted[f"{name}@1"]["hits_bits"][:TARGETED]
