@@ -20,7 +20,7 @@ GUESSES = ("robustbench_twicing/evaluation/checks/input_conventions.py", "record
 """Modules whose names become flags behind ``looks-like-``."""
 OTHER_NAMES = {
     *("generated-jpeg85", "generated-memory", "not-comparable", "utf-8", "top-1"),
-    *("apgd-ce", "apgd-dlr", "apgd-t", "fab-t", "auto-attack"),
+    *("apgd-ce", "apgd-dlr", "apgd-t", "fab-t", "auto-attack", "pgd-t", "least-likely"),
     *("fashion-mnist", "imagenet-1k", "imagenet-a", "imagenet-r", "not-imagenet-c-3"),
 }
 """What else is written like a flag in the modules that raise some."""

@@ -1,6 +1,7 @@
 """Flags where an attack was weak or a number misleads, and none where all is well."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -215,3 +216,13 @@ def test_another_budget_or_a_tie_proves_nothing(other: Scored) -> None:
 
 def test_nothing_is_left_to_break_where_noise_breaks_all() -> None:
     assert flags(scored(right=0), scored("noise", right=0)) == []
+
+
+def test_a_targeted_attack_need_not_take_images_off_their_label() -> None:
+    """What it shares with all attacks, like gradients of zero, is still said."""
+    one = scored("pgd", levels=64, right=60, before=60, loss=0.5, gradient=[0.0] * 4 + [1.0] * 96)
+    rivals = scored("spsa", levels=64, right=0), scored("noise", levels=64, right=50)
+    aimed = one._replace(condition=replace(one.condition, about=About(targeted=True)))
+    assert flags(aimed, *rivals) == ["zero-gradient-4%"]
+    assert {"loss-not-higher", "unbroken-at-large-budget", "accuracy-not-lower"} < set(flags(one))
+    assert {"black-box-beats-white-box", "noise-as-strong"} < set(flags(one, *rivals))
