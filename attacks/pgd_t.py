@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from robustbench_twicing.classifiers.classifier import label_count
 from robustbench_twicing.classifiers.gradient import eval_mode
 from robustbench_twicing.conditions.attack_batch import AttackBatch
-from robustbench_twicing.conditions.condition import Targeted
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from robustbench_twicing.errors import BrokenAttackError
@@ -58,7 +57,7 @@ def targeted_sweep(
     *,
     threat: ThreatModel,
     settings: Mapping[str, Any],
-) -> Iterator[Targeted]:
+) -> Iterator[Tensor]:
     """Every budget on its own, towards the same goals, from the random starts of `pgd`."""
     goals = goal_classes(batch, settings["goal"], settings["goals"])
     drawn_with = {name: settings[name] for name in ("steps", "rel_step", "random_start")}
@@ -134,7 +133,7 @@ def pgd_t(
     with eval_mode(model):
         classes = goal_classes(batch, goal, goals)
         constants = {"steps": steps, "rel_step": rel_step, "random_start": random_start}
-        return _nearest(batch, classes, eps, threat, [generator], **constants).x_adv
+        return _nearest(batch, classes, eps, threat, [generator], **constants)
 
 
 def goal_classes(batch: AttackBatch, goal: Goal, goals: int) -> Tensor:
@@ -173,11 +172,12 @@ def _nearest(
     steps: int,
     rel_step: float,
     random_start: bool,
-) -> Targeted:
-    """Per image the goal (of G, N) at which most was done; of each, the start that came nearest."""
+) -> Tensor:
+    """Aim at the goal (of G, N) at which most is done to an image; the start that came nearest."""
     model, x = batch.model, batch.x
     if eps == 0:
-        return Targeted(x.detach().clone(), goals[0])
+        batch.aim(goals[0])
+        return x.detach().clone()
     starts = [start(model, x, eps, threat, of) if random_start else x for of in generators]
     descend = partial(ascend, model, x, eps=eps, threat=threat, steps=steps, rel_step=-rel_step)
     by_goal = [
@@ -186,4 +186,5 @@ def _nearest(
     ]
     chosen = which_is_worst(batch, by_goal)
     images = torch.arange(len(x), device=x.device)
-    return Targeted(torch.stack(by_goal)[chosen, images], goals[chosen, images])
+    batch.aim(goals[chosen, images])
+    return torch.stack(by_goal)[chosen, images]

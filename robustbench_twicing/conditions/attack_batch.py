@@ -15,7 +15,7 @@ from ..classifiers.gradient import gradient_or_zero, input_gradient
 from ..errors import BrokenAttackError
 from ..seeds import image_generators
 from .budgets import format_budget
-from .threat_model import ThreatModel
+from .threat_model import ThreatModel, affected
 
 
 class AttackBatch:
@@ -48,6 +48,7 @@ class AttackBatch:
         self.images = images
         self.seed = seed
         self.precision = precision
+        self.goal: Tensor | None = None  # of the images that a targeted attack made last
         self._keep_graph = keep_graph = keep_graph and precision == torch.float32
         self._gradients: dict[str, Tensor] = {}
         self._copies = {("images", "x"): x.clone(), ("labels", "y"): y.clone()}
@@ -127,6 +128,28 @@ class AttackBatch:
         if any(self.__dict__[name] is not value for name, value in self._given.items()):
             self.__dict__.update(self._given)
             raise BrokenAttackError("changed the model, the image ids or the seed of its batch")
+
+    def aim(self, goal: Tensor) -> None:
+        """Say as which class a targeted attack wants each of its next images to be seen.
+
+        Args:
+            goal: class indices (N,), int64.
+
+        Raises:
+            BrokenAttackError: a goal that is the true class, towards which an image only gets
+                easier; or not one class index an image.
+        """
+        if goal.shape != self.y.shape or goal.dtype != torch.int64:
+            raise BrokenAttackError(
+                f"its goals are {goal.dtype} of shape {tuple(goal.shape)}; they must be class "
+                f"indices, torch.int64 of shape {tuple(self.y.shape)}"
+            )
+        is_label = goal == self.y
+        if is_label.any():
+            raise BrokenAttackError(
+                f"its goal is the true class{affected(is_label[:, None], self.images)}"
+            )
+        self.goal = goal
 
     def target(self, threat: ThreatModel) -> Tensor:
         """Class indices (N,) that the attack moves away from."""

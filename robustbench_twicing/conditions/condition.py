@@ -4,18 +4,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
-import torch
 from pydantic import ConfigDict, Field, SkipValidation
 from torch import Tensor
 
 from ..data.imagenet import ClassList
-from ..errors import BrokenAttackError
 from .attack_batch import AttackBatch
 from .budgets import Norm, format_budget
 from .recorded import About, Budget, RecordedSource
-from .threat_model import PIXEL, PROTOCOLS, ThreatModel, affected
+from .threat_model import PIXEL, PROTOCOLS, ThreatModel
 
 BACKWARD_COST = 2.0
 """A backward pass in forward passes, for estimates; with respect to the input only it is 1 to 2."""
@@ -26,37 +24,6 @@ WORST = "worst"
 """The attack of the worst case over all others, which is made from their records."""
 RADIUS = "radius/"
 """Begins the id of an attack that finds distances, and has no budget."""
-
-
-class Targeted(NamedTuple):
-    """What a targeted attack made of a batch.
-
-    Attributes:
-        x_adv: adversarial pixels (N, 3, H, W).
-        goal: the class (N,) as which the model was to see each of them.
-    """
-
-    x_adv: Tensor
-    goal: Tensor
-
-    def check(self, y: Tensor, images: Sequence[str] = ()) -> None:
-        """Refuse goals that are no classes to be moved to; towards its label an image gets easier.
-
-        Args:
-            y: true class indices (N,).
-            images: ids of the images, for the message.
-
-        Raises:
-            BrokenAttackError: a goal that is the true class, or not one class index an image.
-        """
-        if self.goal.shape != y.shape or self.goal.dtype != torch.int64:
-            raise BrokenAttackError(
-                f"its goals are {self.goal.dtype} of shape {tuple(self.goal.shape)}; they must be "
-                f"class indices, int64 of shape {tuple(y.shape)}"
-            )
-        same = self.goal == y
-        if same.any():
-            raise BrokenAttackError(f"its goal is the true class{affected(same[:, None], images)}")
 
 
 class Sweep(Protocol):
@@ -73,8 +40,8 @@ class Sweep(Protocol):
         *,
         threat: ThreatModel,
         settings: Mapping[str, Any],
-    ) -> Iterator[Tensor | Targeted]:
-        """Adversarial pixels (N, 3, H, W) for each budget, and the goals if there are any."""
+    ) -> Iterator[Tensor]:
+        """Adversarial pixels (N, 3, H, W) for each budget."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from torch import Tensor
 from ..classifiers.classifier import std_of
 from ..classifiers.device import is_out_of_memory
 from ..conditions.attack_batch import AttackBatch
-from ..conditions.condition import Condition, Sweep, Targeted, sweep_groups
+from ..conditions.condition import Condition, Sweep, sweep_groups
 from ..conditions.threat_model import check_adversarial, length, no_distances
 from ..data.image_maker import place_of
 from ..data.loader import LoadedBatch
@@ -105,35 +105,34 @@ def _keep(
     store.save(place, batch.indices, attacked.images, x, adversarial)
 
 
-def _sweep(
-    sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]
-) -> Generator[Tensor | Targeted]:
+def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> Generator[Tensor]:
     """Started by the first `next`, so that a failure to start is a failure of the attack too."""
     budgets = [condition.eps for condition in group]
     images = sweep(attacked, budgets, threat=group[0].threat, settings=dict(group[0].settings))
-    for number, made in enumerate(images, 1):
+    for number, x_adv in enumerate(images, 1):
         if number == len(budgets) and isinstance(images, Generator):
             images.close()  # what it does at its end, it does before its images are scored
-        yield made
+        yield x_adv
 
 
 def _attack_and_score(
     attacked: AttackBatch,
     condition: Condition,
-    sweep: Generator[Tensor | Targeted],
+    sweep: Generator[Tensor],
     guard: NetworkGuard,
     keep: Keep | None,
     rescored: Sequence[int],
 ) -> Outcome:
     """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
     try:
-        x_adv, goal = _next(sweep, attacked, guard)
+        x_adv = _next(sweep, attacked, guard)
         x, threat, images = attacked.x, condition.threat, attacked.images
         std = std_of(attacked.model)
         measured = check_adversarial(x, x_adv, condition.reach, threat, std, images=images)
         with torch.no_grad():
             scores = score(attacked.model(x_adv), attacked.y, images)
             rounded = _rank_8bit(attacked, x_adv, rescored)
+        goal = None if attacked.goal is None else attacked.goal.detach().cpu()
         outcome = Outcome(scores, measured, rounded, goal=goal)
         if condition.about.finds_radius:
             radius = length(x_adv.double() - x.double(), threat.norm)
@@ -170,17 +169,16 @@ def round_to_8_bits(x_adv: Tensor) -> Tensor:
     return (x_adv.clamp(0, 1) * 255).round() / 255
 
 
-def _next(
-    sweep: Iterator[Tensor | Targeted], attacked: AttackBatch, guard: NetworkGuard
-) -> tuple[Tensor, Tensor | None]:
-    """What the attack made, and its goals on the CPU, with network and images as they were before.
+def _next(sweep: Iterator[Tensor], attacked: AttackBatch, guard: NetworkGuard) -> Tensor:
+    """What the attack made, with network and clean images as they were before it.
 
     A tensor of a type of its own could run code of the attack's while it is scored.
     """
     guard.begin()
+    attacked.goal = None
     try:
         with attacked.attacking():
-            made = next(sweep)
+            x_adv = next(sweep)
     except (Exception, SystemExit) as error:
         if is_out_of_memory(error):
             guard.put_back()
@@ -189,7 +187,4 @@ def _next(
         raise
     guard.check()
     attacked.check_untouched()
-    if not isinstance(made, Targeted):
-        return made.detach().as_subclass(Tensor), None
-    made.check(attacked.y, attacked.images)
-    return made.x_adv.detach().as_subclass(Tensor), made.goal.detach().cpu()
+    return x_adv.detach().as_subclass(Tensor)

@@ -16,7 +16,7 @@ from attacks import ATTACKS, fgsm
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord, std_of
 from robustbench_twicing.cli.request.options import EvalOptions
 from robustbench_twicing.conditions.attack_batch import AttackBatch
-from robustbench_twicing.conditions.condition import Condition, Targeted
+from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial
 from tests.tiny import PREPROCESSING, ConvNet, Linear, convnet
 
@@ -57,8 +57,7 @@ class Attack:
     def sweep(self, batch: AttackBatch, *budgets: Fraction) -> list[Tensor]:
         made = self.condition()
         assert made.sweep is not None
-        swept = made.sweep(batch, budgets, threat=made.threat, settings=made.settings)
-        return [item.x_adv if isinstance(item, Targeted) else item for item in swept]
+        return list(made.sweep(batch, budgets, threat=made.threat, settings=made.settings))
 
 
 @pytest.fixture(params=CASES, ids=["-".join(case) for case in CASES])

@@ -16,7 +16,7 @@ from attacks.pgd_t import goal_classes, pgd_t
 from reports import results
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.conditions.attack_batch import AttackBatch
-from robustbench_twicing.conditions.condition import Condition, Targeted, clean
+from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.data.imagenet import LabelSpace
 from robustbench_twicing.errors import BrokenAttackError, UserError
@@ -122,13 +122,14 @@ def condition(protocol: str = "pixel", eps: Fraction = EPS, **settings: Any) -> 
     return ATTACKS["pgd-t"].condition(eps, protocol, {"steps": 4, **settings})
 
 
-def swept(model: nn.Module, y: Tensor, **settings: Any) -> Targeted:
+def swept(model: nn.Module, y: Tensor, **settings: Any) -> tuple[Tensor, Tensor]:
+    """Adversarial images and their goals."""
     asked = condition(**settings)
     assert asked.sweep is not None
     batch = AttackBatch(model, images().float(), y, images=NAMES)
-    (made,) = asked.sweep(batch, [EPS], threat=asked.threat, settings=asked.settings)
-    assert isinstance(made, Targeted)
-    return made
+    (x_adv,) = asked.sweep(batch, [EPS], threat=asked.threat, settings=asked.settings)
+    assert batch.goal is not None
+    return x_adv, batch.goal
 
 
 def test_of_several_goals_the_one_counts_that_fools_and_then_hurts_most() -> None:
@@ -136,8 +137,7 @@ def test_of_several_goals_the_one_counts_that_fools_and_then_hurts_most() -> Non
     model = convnet()
     with torch.no_grad():
         y = model(images().float()).argmax(1)
-    made = swept(model, y, goal="top")
-    made.check(y)
+    x_adv, kept = swept(model, y, goal="top")
     alone = [swept_towards(model, y, goal) for goal in goals(model, y.tolist(), "top")]
     with torch.no_grad():
         losses = torch.stack(
@@ -149,8 +149,8 @@ def test_of_several_goals_the_one_counts_that_fools_and_then_hurts_most() -> Non
         )
     best = losses.argmax(0)
     rows = torch.arange(COUNT)
-    assert torch.equal(made.x_adv, torch.stack(alone)[best, rows])
-    assert torch.equal(made.goal, goals(model, y.tolist(), "top")[best, rows])
+    assert torch.equal(x_adv, torch.stack(alone)[best, rows])
+    assert torch.equal(kept, goals(model, y.tolist(), "top")[best, rows])
     assert len(set(best.tolist())) > 1
 
 
@@ -176,11 +176,11 @@ def test_of_several_restarts_the_one_nearest_to_the_goal_counts() -> None:
     model, y = convnet(), torch.zeros(COUNT, dtype=torch.int64)
     losses = []
     for restarts in (1, 4):
-        made = swept(model, y, restarts=restarts, steps=1)
+        x_adv, goal = swept(model, y, restarts=restarts, steps=1)
         with torch.no_grad():
-            logits = model(made.x_adv).double()
-        hit = logits.argmax(1) == made.goal
-        loss = nn.functional.cross_entropy(logits, made.goal, reduction="none")
+            logits = model(x_adv).double()
+        hit = logits.argmax(1) == goal
+        loss = nn.functional.cross_entropy(logits, goal, reduction="none")
         losses.append(loss - 1e6 * hit)
     assert (losses[1] <= losses[0]).all()
     assert (losses[1] < losses[0]).any()
@@ -211,9 +211,10 @@ def test_what_would_do_nothing_is_refused(settings: dict[str, Any], message: str
 def aimed_at(goal_of: Callable[[Tensor], Tensor]) -> Condition:
     """A targeted attack that changes nothing, with goals made from the labels."""
 
-    def sweep(batch: AttackBatch, budgets: Sequence[Fraction], **_: Any) -> Iterator[Targeted]:
+    def sweep(batch: AttackBatch, budgets: Sequence[Fraction], **_: Any) -> Iterator[Tensor]:
         for _eps in budgets:
-            yield Targeted(batch.x.clone(), goal_of(batch.y))
+            batch.aim(goal_of(batch.y))
+            yield batch.x.clone()
 
     return replace(condition(), id="aimed@8/255", attack="aimed", sweep=sweep)
 
@@ -222,7 +223,10 @@ def aimed_at(goal_of: Callable[[Tensor], Tensor]) -> Condition:
     ("goal_of", "message"),
     [
         (lambda y: y, "its goal is the true class in 4 of 4 images, first image0.png"),
-        (lambda y: (y + 1)[:1], r"shape \(1,\); they must be class indices, int64 of shape \(4,\)"),
+        (
+            lambda y: (y + 1)[:1],
+            r"shape \(1,\); they must be class indices, torch.int64 of shape \(4,\)",
+        ),
         (lambda y: y + 1.0, "torch.float32"),
     ],
 )
