@@ -132,7 +132,11 @@ def pgd_t(
     batch = AttackBatch(model, x, y, images=names, seed=seed)
     with eval_mode(model):
         classes = goal_classes(batch, goal, goals)
-        constants = {"steps": steps, "rel_step": rel_step, "random_start": random_start}
+        constants: Settings = {
+            "steps": steps,
+            "rel_step": rel_step,
+            "random_start": random_start,
+        }
         return _nearest(batch, classes, eps, threat, [generator], **constants)
 
 
