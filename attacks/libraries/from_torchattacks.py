@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.conditions.recorded import About
+from robustbench_twicing.errors import BrokenAttackError
 from robustbench_twicing.registry import Registry
 
 from ..spec import AttackSpec
@@ -23,6 +24,8 @@ HOME = "https://github.com/Harry24k/adversarial-attacks-pytorch"
 BLACK_BOX = frozenset({"Square", "SPSA"})
 GRADIENT_FREE = frozenset({"AutoAttack", "Square"})
 """They find what gradients do not show: AutoAttack by the Square attack in it."""
+DLR_CLASSES = 4
+"""Logits that the targeted DLR loss of APGDT and AutoAttack compares; the untargeted one: three."""
 NOTES = {
     "AutoAttack": "torchattacks' AutoAttack takes 10 steps where its authors take 100, and is "
     "weaker than theirs, which is autoattack.",
@@ -144,7 +147,18 @@ def _run(
     if "norm" in accepted:
         arguments["norm"] = NORMS[norm]
     arguments["max_epsilon" if "max_epsilon" in accepted else "eps"] = eps
-    x_adv: Tensor = constructed(constructor, model, x.device, **arguments)(x, y)
+    attack = constructed(constructor, model, x.device, **arguments)
+    try:
+        x_adv: Tensor = attack(x, y)
+    except IndexError as error:
+        with torch.no_grad():
+            classes = model(x[:1]).shape[1]
+        if classes >= DLR_CLASSES:
+            raise
+        raise BrokenAttackError(
+            f"its DLR loss compares up to {DLR_CLASSES} classes, and the network has {classes}; "
+            "autoattack and apgd do with fewer"
+        ) from error
     return x_adv
 
 

@@ -1,7 +1,8 @@
 """Accuracy at every budget, from each image's distance to the nearest adversarial example."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.conditions.condition import CLEAN
+from robustbench_twicing.conditions.threat_model import TOLERANCE, ThreatModel
 
 from ..merging.ensembles import Attacks, counted
 from ..merging.runs import Entry, Runs
@@ -73,8 +75,9 @@ def radius_curves(runs: Runs, table: pd.DataFrame) -> list[RadiusCurve]:
 
     Args:
         runs: merged runs.
-        table: `results` of them, or some rows, whose index is the position of the entry; what has
-            no status ``ok`` or ``survivors`` there is left out.
+        table: `results` of them, or some rows, whose index is the position of the entry. Without an
+            attack of status ``ok`` or ``survivors`` there is no curve, and none of an attack that
+            failed; what it found before counts in the others.
     """
     curves = [
         RadiusCurve(*place, norm, str(source), np.sort(radii.to_numpy(float)))
@@ -94,8 +97,8 @@ def radii_above_sweep(runs: Runs, statuses: Sequence[str]) -> dict[int, int]:
     """
     above = {}
     for _, _, entries in _groups(runs, pd.DataFrame({"status": statuses})):
-        conditions = {entry: runs.entries[entry].condition for entry in entries}
-        finders = [entry for entry in entries if conditions[entry].about.finds_radius]
+        conditions = {entry: runs.entries[entry].condition for entry in entries if entries[entry]}
+        finders = [entry for entry in conditions if conditions[entry].about.finds_radius]
         radii = _radii(runs, entries) if finders else pd.DataFrame()
         for entry in finders if RECORD in radii else []:
             missed = radii[conditions[entry].attack] > radii[RECORD] * (1 + ROUNDING)
@@ -163,23 +166,24 @@ def _about(curve: RadiusCurve) -> dict[str, object]:
     return {**place, **unit, "n_images": len(curve.radii)}
 
 
-def _groups(runs: Runs, table: pd.DataFrame) -> Iterator[tuple[Place, Norm, list[int]]]:
-    """Positions of the scored entries by place, where there is an attack among them."""
-    groups: dict[Place, list[int]] = {}
-    scored = table.index[table["status"].isin(("ok", "survivors"))]
-    for position in map(int, scored):
+def _groups(runs: Runs, table: pd.DataFrame) -> Iterator[tuple[Place, Norm, Mapping[int, bool]]]:
+    """By place, entries and whether they are scored, where there is a scored attack among them."""
+    groups: dict[Place, dict[int, bool]] = {}
+    for position, status in zip(map(int, table.index), table["status"], strict=True):
         entry = runs.entries[position]
         is_attack = entry.condition.is_attacked and not entry.condition.is_worst
         if is_attack or entry.condition.attack == CLEAN:
-            groups.setdefault(entry.key[:3], []).append(position)
+            is_scored = status in ("ok", "survivors")
+            groups.setdefault(entry.key[:3], {})[position] = is_scored
     for place, entries in groups.items():
-        attacked = [entry for entry in entries if runs.entries[entry].condition.is_attacked]
+        conditions = [runs.entries[entry].condition for entry in entries if entries[entry]]
+        attacked = [condition for condition in conditions if condition.is_attacked]
         if attacked:
-            yield place, runs.entries[attacked[0]].condition.threat.norm, entries
+            yield place, attacked[0].threat.norm, entries
 
 
-def _radii(runs: Runs, entries: Sequence[int]) -> pd.DataFrame:
-    """One column a source, one row an image."""
+def _radii(runs: Runs, entries: Mapping[int, bool]) -> pd.DataFrame:
+    """One column a source, one row an image; entries are as `_groups` gives them."""
     conditions = {entry: runs.entries[entry].condition for entry in entries}
     members = {entry: of for entry, of in conditions.items() if of.is_attacked}
     clean = [entry for entry in entries if entry not in members]
@@ -187,13 +191,33 @@ def _radii(runs: Runs, entries: Sequence[int]) -> pd.DataFrame:
     distances, columns = tally.nearest(number), dict[str, Floats]()
     if distances is None:
         return pd.DataFrame(columns)
-    if any(condition.is_sweep for condition in members.values()):
+    budgets = [condition.eps for condition in members.values() if condition.is_sweep]
+    if budgets:
         columns[RECORD] = distances.swept
     rows = of_attacks.ensemble.members
     columns |= {rows[row].attack: radii for row, radii in distances.radii.items()}
-    radii = pd.DataFrame(columns, index=range(len(distances.indices)), dtype=float)
+    allowing = [
+        _allowing(radii, budgets, rows[row].threat) for row, radii in distances.radii.items()
+    ]
+    best = np.minimum.reduce([*columns.values(), *allowing])
+    radii = pd.DataFrame({**columns, BEST: best}, range(len(distances.indices)), dtype=float)
     radii.loc[distances.was_wrong] = 0.0
-    return radii.assign(**{BEST: radii.min(axis=1)}) if len(columns) > 1 else radii
+    scored = {
+        RECORD if of.is_sweep else of.attack for entry, of in members.items() if entries[entry]
+    }
+    return radii[[name for name in columns if name in scored] + [BEST] * (len(columns) > 1)]
+
+
+def _allowing(radii: Floats, budgets: Sequence[Fraction], threat: ThreatModel) -> Floats:
+    """The smallest budget at which the worst case counts an example, in the norm's unit.
+
+    That is up to `TOLERANCE` below the radius; infinite where all budgets are smaller, and where
+    they are of another space than the radii (n,).
+    """
+    scale = UNITS[threat.norm][0]
+    ends = sorted(float(eps * scale) for eps in set(budgets) if threat.space == "pixel")
+    allowing = np.array([*ends, np.inf])
+    return allowing[np.searchsorted(allowing + TOLERANCE * scale, radii)]
 
 
 def _axis(curve: RadiusCurve) -> tuple[str, str, Norm]:
