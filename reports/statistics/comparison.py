@@ -3,7 +3,7 @@
 `compare` gives rows for each label and condition, and the images that only one of two has right.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.errors import UserError
 
 from ..merging.runs import Entry, Runs
@@ -43,7 +44,7 @@ class Comparison:
             `ALL_IMAGES`, or says of how many these are the common ones; flags are of both results.
         notes: what was not compared, and why; and what must be known of the runs.
         runs, pairs: whose entries were compared, and of each row the positions of both.
-        families: tests that are corrected together: of clean images and attacks, of the worst case.
+        families: tests that are corrected together, by norm and whether of the worst case.
     """
 
     baseline: str
@@ -51,7 +52,7 @@ class Comparison:
     notes: tuple[str, ...]
     runs: Runs
     pairs: Sequence[tuple[int, int]]
-    families: tuple[int, int]
+    families: Mapping[tuple[Norm, bool], int]
 
     @property
     def changed(self) -> pd.DataFrame:
@@ -156,17 +157,16 @@ class _Comparing:
     def finish(self) -> Comparison:
         """Correct the p values over all rows that are tests of their own."""
         if not self.rows:
-            why = "; ".join(self.notes)
-            raise UserError(f"nothing can be compared with {self.baseline}: {why}")
+            reasons = "; ".join(self.notes)
+            raise UserError(f"nothing can be compared with {self.baseline}: {reasons}")
         rows = pd.DataFrame(self.rows)
-        tested = rows["p_holm"].notna()
-        families = tested & ~rows["is_worst"], tested & rows["is_worst"]
-        for family in families:
-            rows.loc[family, "p_holm"] = holm(list(rows.loc[family, "p"]))
+        tests = rows[rows["p_holm"].notna()].groupby(["norm", "is_worst"], sort=False)["p"]
+        for _, p in tests:
+            rows.loc[p.index, "p_holm"] = holm(list(p))
         rows["significant"] = rows["p_holm"] < SIGNIFICANT
         notes = tuple(dict.fromkeys([*self.notes, *self.runs.notes]))
-        sizes = int(families[0].sum()), int(families[1].sum())
-        return Comparison(self.baseline, rows[list(ROWS)], notes, self.runs, self.pairs, sizes)
+        families = {family: len(p) for family, p in tests}
+        return Comparison(self.baseline, rows[list(ROWS)], notes, self.runs, self.pairs, families)
 
     def _is_scored(self, place: Place, label: str, first: int, second: int) -> bool:
         for name, position in ((self.baseline, first), (label, second)):
@@ -199,6 +199,7 @@ class _Comparing:
                 "n_only_label": pair.only_second,
                 "p": p,
                 "p_holm": p if is_tested(entry.condition) else np.nan,
+                "norm": entry.condition.threat.norm,
                 "is_worst": entry.condition.is_worst,
                 "seed": entry.manifest.seed,
                 "baseline_flags": self.flags[first],
@@ -227,8 +228,7 @@ class _Comparing:
 
 def _place(entry: Entry) -> Place:
     """Under the data set's own name: other images under it are a reason, not another place."""
-    condition = entry.condition
-    return entry.evaluation.dataset.name, condition.protocol, condition.id
+    return entry.evaluation.dataset.name, entry.condition.protocol, entry.condition.id
 
 
 def _absent(

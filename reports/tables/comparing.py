@@ -4,6 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from robustbench_twicing.conditions.budgets import Norm
+from robustbench_twicing.conditions.threat_model import NORM_NAMES
+
 from ..metrics.flags import by_weight, explain_flag
 from ..metrics.notes import flags_of, where
 from ..statistics.comparison import ALL_IMAGES, Comparison
@@ -71,9 +74,16 @@ def comparison_notes(comparison: Comparison) -> tuple[str, ...]:
 
 def corrected_over(comparison: Comparison) -> str:
     """Over which comparisons Holm corrects, in words."""
-    others, worst = comparison.families
-    words = f"all {others} comparisons"
-    return f"{words}, and over the {worst} of the worst case by themselves" if worst else words
+    families = comparison.families
+    norms: list[Norm] = list(dict.fromkeys(norm for norm, _ in families)) or ["linf"]
+    words = []
+    for norm in norms:
+        of_norm = f" in {NORM_NAMES[norm]}" if len(norms) > 1 else ""
+        words.append(f"all {families.get((norm, False), 0)} comparisons{of_norm}")
+        if worst := families.get((norm, True), 0):
+            words.append(f"the {worst} of the worst case{of_norm} by themselves")
+    *before, last = words
+    return f"{', over '.join(before)}, and over {last}" if before else last
 
 
 def _flags(rows: pd.DataFrame) -> Iterator[str]:

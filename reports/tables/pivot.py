@@ -21,6 +21,8 @@ PERCENT = ("top1", "top5", "top1_ci_low", "top1_ci_high", "robust_top1")
 MEASURED = {"linf_255_max": 3, "seconds": 1, "eps_255": 3, "eps_pixel_255_max": 3}
 SPLIT = ("dataset", "protocol")
 """Numbers that differ in these are in tables of their own, unless columns (or rows) say them."""
+NORM = "norm"
+"""And those that differ in this always are: budgets of two norms are not comparable."""
 
 
 def pivot_tables(
@@ -50,9 +52,10 @@ def pivot_tables(
             "protocols never share a column, so protocol cannot be among --rows; put it among "
             "--columns, or leave it out for tables of their own"
         )
-    split = [name for name in SPLIT if name not in (*rows, *columns)]
-    parts = blocks(table, split) if split else [table]
-    return [_pivot(runs, part, rows, columns, values) for part in parts if len(part)]
+    split = [*(name for name in SPLIT if name not in (*rows, *columns)), NORM]
+    place = split if "protocol" in columns and table[NORM].nunique() > 1 else split[:-1]
+    parts = blocks(table, split)
+    return [_pivot(runs, part, rows, columns, values, place) for part in parts if len(part)]
 
 
 def _check_names(names: Sequence[str], **options: Sequence[str]) -> None:
@@ -76,7 +79,9 @@ def _pivot(
     rows: Sequence[str],
     columns: Sequence[str],
     values: Sequence[str],
+    place: Sequence[str],
 ) -> Table:
+    """Of results that may share a table; columns ``place`` tell its file from the others'."""
     _check_one_each(part, rows, columns)
     if "dataset" not in rows:
         for same in blocks(part, ["protocol", "condition", "dataset"]):
@@ -93,9 +98,8 @@ def _pivot(
     frame = frame.astype({column: "Int64" for column in order if column[0] in counts})
     entries = cells.reindex(index=index)[[("entry", *key) for key in keys for _ in values]]
     single = len(values) == 1
-    place = [str(part[name].iloc[0]) for name in SPLIT if name not in (*rows, *columns)]
     return Table(
-        file_name("table", *values, *place),
+        file_name("table", *values, *(str(part[name].iloc[0]) for name in place)),
         f"{', '.join(values)} by {', '.join(rows)} and {', '.join(columns)}",
         frame,
         tuple(_column(key, value, rows, single=single) for key in keys for value in values),
@@ -119,10 +123,13 @@ def _check_one_each(part: pd.DataFrame, rows: Sequence[str], columns: Sequence[s
     if twice.empty:
         return
     first = twice.iloc[0]
-    same = twice[(twice[places] == first[places]).all(axis=1)]
+    is_same = (twice[places] == first[places]) | (twice[places].isna() & first[places].isna())
+    same = twice[is_same.all(axis=1)]
     about = takewhile(lambda name: name != "top1", COLUMNS)
     differ = [name for name in about if same[name].astype(str).nunique() > 1]
-    where = ", ".join(f"{name} {first[name]}" for name in places)
+    where = ", ".join(
+        f"no {name}" if pd.isna(first[name]) else f"{name} {first[name]}" for name in places
+    )
     raise UserError(
         f"{len(same)} results would share the cell of {where}; they differ in "
         f"{', '.join(differ)}: add one of these to --rows or --columns"

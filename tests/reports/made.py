@@ -17,6 +17,7 @@ from reports.merging.runs import Entry, Runs
 from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.conditions.budgets import parse_budget
 from robustbench_twicing.conditions.condition import CLEAN, Condition, clean
+from robustbench_twicing.conditions.threat_model import norm_of
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.models.family import ModelAbout
 from robustbench_twicing.records.cost import Cost
@@ -35,13 +36,14 @@ STD = (0.2, 0.25, 0.3)
 
 
 def condition(name: str, protocol: str = "pixel", **settings: Any) -> Condition:
-    """``clean``, ``pgd@4/255`` with the protocol's constants or others, or any other name."""
+    """``clean``, ``pgd@4/255`` (under ``l2`` ``pgd@l2:0.5``) with these constants, or any other."""
     if name == CLEAN:
         return clean(protocol)
     attack, at, budget = name.partition("@")
     if not at:
         return replace(clean(protocol), id=name, attack=name.split("/")[0])
-    return find_attack(attack).condition(parse_budget(budget), protocol, settings)
+    eps = parse_budget(budget, norm_of(protocol))
+    return find_attack(attack).condition(eps, protocol, settings)
 
 
 def model(label: str, **changed: Any) -> ModelRecord:

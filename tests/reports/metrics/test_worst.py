@@ -12,6 +12,7 @@ from reports.metrics.flags import explain_flag
 from reports.metrics.worst import like_ensembles
 from reports.statistics.comparison import compare
 from reports.statistics.intervals import wilson
+from reports.tables.comparing import corrected_over
 from reports.tables.presets import preset_tables
 from robustbench_twicing.data.image_maker import RecordedImages
 from tests.reports.made import Outcomes, write_run
@@ -197,7 +198,7 @@ def test_worst_cases_over_other_attacks_are_not_compared_but_the_attacks_are(
     comparison = compare(runs, results(runs))
     assert set(comparison.rows["condition"]) == set(SECOND)
     assert "b: worst@4/255 is not compared: settings.members is" in "; ".join(comparison.notes)
-    assert comparison.families == (3, 0)
+    assert comparison.families == {("linf", False): 3}
     assert like_ensembles(runs, results(runs)) == [["a"], ["b"]]
     names = [sheet.name for sheet in preset_tables("sweeps", runs, results(runs))]
     assert [name for name in names if "worst" in name] == [
@@ -237,9 +238,39 @@ def test_the_worst_case_is_a_family_of_its_own(tmp_path: Path) -> None:
     runs = with_worst(merge([write_run(tmp_path, both)]))
     comparison = compare(runs, results(runs))
     rows = comparison.rows[comparison.rows["condition"] == "worst@4/255"]
-    assert comparison.families == (4, 3)  # clean and three attacks; noise is a control
+    assert comparison.families == {
+        ("linf", False): 4,
+        ("linf", True): 3,
+    }  # clean and three attacks; noise is a control
     assert rows["p_holm"].tolist() == [3 * p for p in rows["p"]]
     assert (rows["p_holm"] < 1).all()
+
+
+def test_norms_have_worst_cases_and_families_of_their_own(tmp_path: Path) -> None:
+    in_l2 = {name.replace("/255", "").replace("@", "@l2:"): OUTCOMES[name] for name in OUTCOMES}
+    folders = [
+        write_run(
+            tmp_path / protocol,
+            {"a": outcomes, "b": {name: [0] * 5 for name in outcomes}},
+            protocol=protocol,
+        )
+        for protocol, outcomes in (("pixel", OUTCOMES), ("l2", in_l2))
+    ]
+    runs = with_worst(merge(folders))
+    comparison = compare(runs, results(runs))
+    assert comparison.families == {
+        **{("linf", False): 4, ("linf", True): 3},
+        **{("l2", False): 4, ("l2", True): 3},
+    }
+    alone = with_worst(merge(folders[:1]))
+    of_linf = comparison.rows[comparison.rows["protocol"] == "pixel"].reset_index(drop=True)
+    wanted = compare(alone, results(alone)).rows
+    assert of_linf["p_holm"].equals(wanted["p_holm"])
+    assert corrected_over(comparison) == (
+        "all 4 comparisons in L-infinity, over the 3 of the worst case in L-infinity by "
+        "themselves, over all 4 comparisons in L2, and over the 3 of the worst case in L2 by "
+        "themselves"
+    )
 
 
 def test_survivors_mode_has_a_worst_case_of_one_attack_without_top5(tmp_path: Path) -> None:

@@ -75,6 +75,21 @@ def test_protocols_are_columns_or_tables_of_their_own(tmp_path: Path) -> None:
         pivot(folders, "label protocol", "condition")
 
 
+def test_norms_never_share_a_table(tmp_path: Path) -> None:
+    l2: Outcomes = {"clean": [0, 0, 9], "pgd@l2:0.5": [9, 9, 9]}
+    folders = [
+        write_run(tmp_path / "pixel", {"a": A}, protocol="pixel"),
+        write_run(tmp_path / "paper", {"a": A}, protocol="paper"),
+        write_run(tmp_path / "l2", {"a": l2}, protocol="l2"),
+    ]
+    for names in (("label", "protocol condition"), ("label attack", "protocol")):
+        sheets = pivot(folders, *names)
+        assert [sheet.name for sheet in sheets] == ["table-top1-val-linf", "table-top1-val-l2"]
+        assert [set(sheet.about["protocol"]) for sheet in sheets] == [{"pixel, paper"}, {"l2"}]
+    names = ["table-top1-val-pixel", "table-top1-val-paper", "table-top1-val-l2"]
+    assert [sheet.name for sheet in pivot(folders, "label", "norm condition")] == names
+
+
 @pytest.mark.slow
 def test_data_sets_are_rows_columns_or_tables_of_their_own(tmp_path: Path) -> None:
     folders = [write_run(tmp_path / name, {"a": A}, data={"name": name}) for name in ("one", "two")]
@@ -91,6 +106,12 @@ def test_two_results_for_one_cell_raise(tmp_path: Path) -> None:
     )
     with pytest.raises(UserError, match=wanted):
         pivot([write_run(tmp_path, {"a": outcomes})], "label", "attack")
+
+
+def test_results_without_a_value_that_would_share_a_cell_are_named(tmp_path: Path) -> None:
+    wanted = "2 results would share the cell of label a, no goal_hit; they differ in condition"
+    with pytest.raises(UserError, match=wanted):
+        pivot([write_run(tmp_path, {"a": A})], "label", "goal_hit")
 
 
 @pytest.mark.parametrize(
