@@ -38,6 +38,8 @@ def parse_budget(text: str, norm: Norm = "linf") -> Fraction:
         raise UserError(f"budget {text[:20]!r}... has {len(text)} characters; write it like 4/255")
     if norm == "l2":
         return _parse_l2(text)
+    if text.strip().startswith(L2_PREFIX):
+        raise UserError(f"budget {text!r} is one of L2; give --norm l2, or write it like 4/255")
     numerator, slash, denominator = text.strip().partition("/")
     value = _number(numerator, text)
     if slash:

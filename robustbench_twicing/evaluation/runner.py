@@ -33,7 +33,7 @@ from .options import PRECISIONS, Options
 from .part import evaluate_part
 from .progress import Report, Step, Stop, silent
 from .tasks import Context, Task, rescored
-from .validation import check_request, check_same_images
+from .validation import check_request, check_same_images, check_survivors
 
 __all__ = ["Options", "Run", "evaluate_models", "units"]
 
@@ -87,6 +87,8 @@ def evaluate_models(
     """
     stop = stop or Stop()
     check_request(models, tasks)
+    if options.survivors:
+        check_survivors(tasks)
     device = choose_device(options.device)
     manifest = make_manifest(
         models,

@@ -50,6 +50,19 @@ def check_request(models: Mapping[str, Classifier], tasks: Sequence[Task]) -> No
         _check_classes(label, classifier, tasks)
 
 
+def check_survivors(tasks: Sequence[Task]) -> None:
+    """Refuse survivors mode where it would do nothing.
+
+    Raises:
+        UserError: no attack is asked for.
+    """
+    if not any(condition.is_attacked for task in tasks for condition in task.conditions):
+        raise UserError(
+            "--survivors leaves out what an attack has fooled, and no attack is asked for; leave "
+            "--survivors out, or name attacks with --attacks"
+        )
+
+
 def _check_once(task: Task) -> None:
     for condition, number in Counter(condition.key for condition in task.conditions).items():
         if number > 1:

@@ -45,12 +45,14 @@ def run(options: EvalOptions) -> int:
     """
     from ...classifiers.device import choose_device
     from ...evaluation.tasks import rescored
-    from ...evaluation.validation import check_request
+    from ...evaluation.validation import check_request, check_survivors
     from ..request.request import make_request
     from ..terminal import Console
 
     request = make_request(options)
     check_request(request.models, request.tasks)
+    if request.options.survivors:
+        check_survivors(request.tasks)
     device = choose_device(request.options.device)
     console = Console()
     total = corrupting = 0.0
