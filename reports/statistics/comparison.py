@@ -165,7 +165,7 @@ class _Comparing:
             rows.loc[p.index, "p_holm"] = holm(list(p))
         rows["significant"] = rows["p_holm"] < SIGNIFICANT
         notes = tuple(dict.fromkeys([*self.notes, *self.runs.notes]))
-        families = {family: len(p) for family, p in tests}
+        families: Any = {family: len(p) for family, p in tests}
         return Comparison(self.baseline, rows[list(ROWS)], notes, self.runs, self.pairs, families)
 
     def _is_scored(self, place: Place, label: str, first: int, second: int) -> bool:

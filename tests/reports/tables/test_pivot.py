@@ -82,8 +82,8 @@ def test_norms_never_share_a_table(tmp_path: Path) -> None:
         write_run(tmp_path / "paper", {"a": A}, protocol="paper"),
         write_run(tmp_path / "l2", {"a": l2}, protocol="l2"),
     ]
-    for names in (("label", "protocol condition"), ("label attack", "protocol")):
-        sheets = pivot(folders, *names)
+    for rows, columns in (("label", "protocol condition"), ("label attack", "protocol")):
+        sheets = pivot(folders, rows, columns)
         assert [sheet.name for sheet in sheets] == ["table-top1-val-linf", "table-top1-val-l2"]
         assert [set(sheet.about["protocol"]) for sheet in sheets] == [{"pixel, paper"}, {"l2"}]
     names = ["table-top1-val-pixel", "table-top1-val-paper", "table-top1-val-l2"]
