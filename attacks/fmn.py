@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.classifiers.gradient import eval_mode, gradient_or_zero
+from robustbench_twicing.classifiers.gradient import eval_mode, gradient_or_zero, mean_of_draws
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.conditions.recorded import About
@@ -36,11 +36,15 @@ class _Margin(NamedTuple):
     @classmethod
     def at(cls, model: nn.Module, x: Tensor, y: Tensor) -> "_Margin":
         """Of the network at some pixels."""
-        leaf = x.detach().requires_grad_()
-        with torch.enable_grad():
-            value = -margin(model(leaf), y)
-            gradient = gradient_or_zero(value.sum(), leaf)
-        return cls(value.detach(), gradient)
+
+        def draw() -> _Margin:
+            leaf = x.detach().requires_grad_()
+            with torch.enable_grad():
+                value = -margin(model(leaf), y)
+                gradient = gradient_or_zero(value.sum(), leaf)
+            return cls(value.detach(), gradient)
+
+        return mean_of_draws(model, draw)
 
 
 class _Nearest(NamedTuple):

@@ -32,7 +32,8 @@ _MEANINGS = {
     "be compared with published numbers, which are of 50,000.",
     r"not-deterministic": "two equal forward passes gave different logits: the network draws "
     "random numbers, so this is one draw of its accuracy, under attacks on changing gradients; "
-    "AutoAttack's version for such networks is --set autoattack.version=rand.",
+    "--expectation N takes the mean gradient of N draws; AutoAttack's version for such networks is "
+    "--set autoattack.version=rand.",
     r"gradient-not-deterministic": "two equal backward passes gave different gradients: attacks "
     "follow noise, so the accuracy is not evidence of robustness.",
     r"batch-dependent": "an image's logits depend on the images beside it: the number is one of "

@@ -99,6 +99,7 @@ class Classifier(nn.Module):
         self.preprocessing = preprocessing
         self.record = record
         self._autocast: torch.dtype | None = None
+        self.expectation = 1  # draws whose gradients are averaged
         self.eval().requires_grad_(False)
 
     @property
@@ -164,6 +165,15 @@ class Classifier(nn.Module):
             yield
         finally:
             self._autocast = before
+
+    @contextmanager
+    def averaging(self, draws: int) -> Iterator[None]:
+        """Let a gradient be the mean of so many passes inside, for a network that draws numbers."""
+        before, self.expectation = self.expectation, draws
+        try:
+            yield
+        finally:
+            self.expectation = before
 
     def _logits(self, x: Tensor) -> object:
         if self._autocast is None:

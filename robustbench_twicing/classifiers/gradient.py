@@ -1,14 +1,17 @@
 """Gradient of the loss with respect to the input, leaving the model as it was found."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from ..errors import BrokenAttackError
+from .classifier import Classifier
+
+Draw = TypeVar("Draw", bound=tuple[Tensor, ...])
 
 
 @contextmanager
@@ -56,16 +59,38 @@ class LogitsAndGradient(NamedTuple):
 
 
 def logits_and_gradient(model: nn.Module, x: Tensor, y: Tensor) -> LogitsAndGradient:
-    """`input_gradient`, with the logits of the same forward pass.
+    """`input_gradient`, with the logits of the same forward pass; of several draws their means.
 
     Raises:
         BrokenAttackError: a gradient that is not a number.
     """
-    leaf = x.detach().requires_grad_()
-    with torch.enable_grad():
-        logits = model(leaf)
-        loss = cross_entropy(logits, y, reduction="sum")
-    return LogitsAndGradient(logits.detach(), gradient_or_zero(loss, leaf))
+
+    def draw() -> LogitsAndGradient:
+        leaf = x.detach().requires_grad_()
+        with torch.enable_grad():
+            logits = model(leaf)
+            loss = cross_entropy(logits, y, reduction="sum")
+        return LogitsAndGradient(logits.detach(), gradient_or_zero(loss, leaf))
+
+    return mean_of_draws(model, draw)
+
+
+def mean_of_draws(model: nn.Module, draw: Callable[[], Draw]) -> Draw:
+    """What one look at a network gives, or the mean of several where it draws random numbers.
+
+    Expectation over transformation (arXiv 1707.07397); `Classifier.averaging` says how many.
+
+    Args:
+        model: any network; one that is no `Classifier` is looked at once.
+        draw: a named tuple of tensors, whose entries are averaged one by one.
+    """
+    total = draw()
+    if not isinstance(model, Classifier) or model.expectation == 1:
+        return total
+    kind = type(total)
+    for _ in range(model.expectation - 1):
+        total = kind(*(part + more for part, more in zip(total, draw(), strict=True)))
+    return kind(*(part / model.expectation for part in total))
 
 
 def gradient_or_zero(loss: Tensor, leaf: Tensor) -> Tensor:

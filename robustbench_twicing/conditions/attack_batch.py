@@ -105,10 +105,14 @@ class AttackBatch:
         return part
 
     @contextmanager
-    def attacking(self) -> Iterator[None]:
-        """While an attack runs: the network computes in the attack's number format."""
+    def attacking(self, expectation: int = 1) -> Iterator[None]:
+        """While an attack runs: the network computes in the attack's number format.
+
+        Args:
+            expectation: how many draws of the network the attack's gradients are the mean of.
+        """
         if isinstance(self.model, Classifier):
-            with self.model.computing_in(self.precision):
+            with self.model.computing_in(self.precision), self.model.averaging(expectation):
                 yield
         else:
             yield
@@ -159,16 +163,19 @@ class AttackBatch:
         """Gradient of the summed cross-entropy of the attacked labels at the clean images.
 
         Serves every budget of a single-step attack. The first call uses up the graph of the clean
-        pass itself, so that scoring and gradient cost one forward pass together.
+        pass itself, so that scoring and gradient cost one forward pass together; the mean of
+        several draws has passes of its own.
         """
-        if threat.label not in self._gradients:
-            gradient = self._new_gradient(self.target(threat))
-            self._gradients[threat.label] = gradient
-            self._copies["gradient", threat.label] = gradient.clone()
-        return self._gradients[threat.label]
+        draws = self.model.expectation if isinstance(self.model, Classifier) else 1
+        name = threat.label if draws == 1 else f"{threat.label}, mean of {draws}"
+        if name not in self._gradients:
+            gradient = self._new_gradient(self.target(threat), draws)
+            self._gradients[name] = gradient
+            self._copies["gradient", name] = gradient.clone()
+        return self._gradients[name]
 
-    def _new_gradient(self, target: Tensor) -> Tensor:
-        if "_clean_pass" not in self.__dict__ or not self._keep_graph:
+    def _new_gradient(self, target: Tensor, draws: int) -> Tensor:
+        if draws > 1 or "_clean_pass" not in self.__dict__ or not self._keep_graph:
             return input_gradient(self.model, self.x, target)
         with torch.enable_grad():
             loss = cross_entropy(self._clean_pass, target, reduction="sum")

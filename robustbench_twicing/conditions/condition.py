@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Protocol
 
@@ -22,6 +22,8 @@ CLASS_SUBSET = "readout"
 """The attack of the clean forward pass over a class subset: none, and not the clean number."""
 WORST = "worst"
 """The attack of the worst case over all others, which is made from their records."""
+EXPECTATION = "expectation"
+"""The constant that says of how many draws of the network gradients are the mean; absent: one."""
 RADIUS = "radius/"
 """Begins the id of an attack that finds distances, and has no budget."""
 
@@ -97,6 +99,26 @@ class Condition:
         """Known passes per image, in forward-pass equivalents."""
         forward, backward = self.passes or (1, 0)
         return forward + BACKWARD_COST * backward
+
+    @property
+    def expectation(self) -> int:
+        """Of how many draws of the network the attack's gradients are the mean."""
+        draws = self.settings.get(EXPECTATION, 1)
+        return draws if isinstance(draws, int) else 1
+
+    def averaging(self, draws: int) -> "Condition":
+        """The same attack with gradients that are the mean of so many draws of the network.
+
+        Args:
+            draws: above 1.
+        """
+        forward, backward = self.passes or (1, 0)
+        return replace(
+            self,
+            settings={**self.settings, EXPECTATION: draws},
+            changed={**self.changed, EXPECTATION: 1},
+            passes=(forward + (draws - 1) * backward, draws * backward),
+        )
 
     @property
     def is_attacked(self) -> bool:

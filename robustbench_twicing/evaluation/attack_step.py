@@ -14,7 +14,7 @@ from torch import Tensor
 from ..classifiers.classifier import std_of
 from ..classifiers.device import is_out_of_memory
 from ..conditions.attack_batch import AttackBatch
-from ..conditions.condition import Condition, Sweep, sweep_groups
+from ..conditions.condition import EXPECTATION, Condition, Sweep, sweep_groups
 from ..conditions.threat_model import check_adversarial, length, no_distances
 from ..data.image_maker import place_of
 from ..data.loader import LoadedBatch
@@ -108,7 +108,8 @@ def _keep(
 def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> Generator[Tensor]:
     """Started by the first `next`, so that a failure to start is a failure of the attack too."""
     budgets = [condition.eps for condition in group]
-    images = sweep(attacked, budgets, threat=group[0].threat, settings=dict(group[0].settings))
+    settings = {name: of for name, of in group[0].settings.items() if name != EXPECTATION}
+    images = sweep(attacked, budgets, threat=group[0].threat, settings=settings)
     for number, x_adv in enumerate(images, 1):
         if number == len(budgets) and isinstance(images, Generator):
             images.close()  # what it does at its end, it does before its images are scored
@@ -125,7 +126,7 @@ def _attack_and_score(
 ) -> Outcome:
     """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
     try:
-        x_adv = _next(sweep, attacked, guard)
+        x_adv = _next(sweep, attacked, guard, condition.expectation)
         x, threat, images = attacked.x, condition.threat, attacked.images
         std = std_of(attacked.model)
         measured = check_adversarial(x, x_adv, condition.reach, threat, std, images=images)
@@ -169,7 +170,9 @@ def round_to_8_bits(x_adv: Tensor) -> Tensor:
     return (x_adv.clamp(0, 1) * 255).round() / 255
 
 
-def _next(sweep: Iterator[Tensor], attacked: AttackBatch, guard: NetworkGuard) -> Tensor:
+def _next(
+    sweep: Iterator[Tensor], attacked: AttackBatch, guard: NetworkGuard, expectation: int
+) -> Tensor:
     """What the attack made, with network and clean images as they were before it.
 
     A tensor of a type of its own could run code of the attack's while it is scored.
@@ -177,7 +180,7 @@ def _next(sweep: Iterator[Tensor], attacked: AttackBatch, guard: NetworkGuard) -
     guard.begin()
     attacked.goal = None
     try:
-        with attacked.attacking():
+        with attacked.attacking(expectation):
             x_adv = next(sweep)
     except (Exception, SystemExit) as error:
         if is_out_of_memory(error):

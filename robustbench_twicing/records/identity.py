@@ -157,6 +157,7 @@ OPTIONS: Mapping[str, str] = {
 """By the first words of a name in `run_identity`: what to look at on the command line."""
 PARTICULAR: Mapping[str, str] = {
     ".takes_pixels": "--normalize",
+    ".settings.expectation": "--expectation",
     ".images": "--imagenet-c, --imagenet-c-jpeg and --imagenet-c-size",
 }
 """The same by a later part of a path."""

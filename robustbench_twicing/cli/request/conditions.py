@@ -13,7 +13,14 @@ from ...conditions.suites import Suite, SuiteItem, load_suite
 from ...conditions.threat_model import NORM_NAMES, PROTOCOLS, norm_of
 from ...data.imagenet_c import is_corruption
 from ...errors import UserError
-from .constants import Overrides, check_used, parse_constant, parse_overrides
+from .constants import (
+    Overrides,
+    averaged,
+    check_expectation,
+    check_used,
+    parse_constant,
+    parse_overrides,
+)
 from .corruptions import corrupted_conditions, named_item, with_corruptions
 from .options import EvalOptions
 
@@ -70,7 +77,9 @@ def read_conditions(options: EvalOptions) -> ConditionRequest:
     """
     name = options.suite or (DEFAULT if options.corruptions is None else CORRUPTIONS)
     suite = _in_known_names(load_suite(name))
-    return ConditionRequest(options, name, suite, _items(suite, options))
+    items = _items(suite, options)
+    check_expectation(options.expectation, items)
+    return ConditionRequest(options, name, suite, items)
 
 
 def with_norm(options: EvalOptions) -> EvalOptions:
@@ -126,7 +135,7 @@ def make_conditions(request: ConditionRequest, dataset: str | None = None) -> li
     except UserError as error:
         raise error if named else UserError(f"suite {request.name}: {error}") from error
     _check_budgets_used(request, conditions)
-    return conditions
+    return averaged(conditions, request.options.expectation)
 
 
 def _check_budgets_used(request: ConditionRequest, conditions: Sequence[Condition]) -> None:

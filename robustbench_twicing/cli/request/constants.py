@@ -5,6 +5,7 @@ from typing import Any
 
 from attacks import ATTACKS, AttackSpec, attack_name, find_attack
 
+from ...conditions.condition import Condition
 from ...conditions.suites import SuiteItem
 from ...errors import UserError
 from .options import EvalOptions
@@ -54,6 +55,41 @@ def check_used(overrides: Overrides, items: Sequence[SuiteItem]) -> None:
     for attack in overrides:
         if attack not in used:
             raise UserError(f"a constant of {attack} is set, but {attack} is not among the attacks")
+
+
+def check_expectation(draws: int, items: Sequence[SuiteItem]) -> None:
+    """Refuse --expectation where it is no number of draws, or changes nothing.
+
+    Args:
+        draws: whose gradients are averaged.
+        items: of the suite, as they are asked for.
+
+    Raises:
+        UserError: it is below 1, or no attack of this suite follows gradients.
+    """
+    if draws < 1:
+        raise UserError(f"--expectation {draws} is not a positive number of draws")
+    if draws > 1 and not any(_takes_gradients(item.attack or "") for item in items):
+        own = ", ".join(name for name in ATTACKS if _takes_gradients(name))
+        raise UserError(
+            f"--expectation {draws}: no attack that is asked for takes the mean of gradients; "
+            f"those that do are {own}"
+        )
+
+
+def averaged(conditions: Sequence[Condition], draws: int) -> list[Condition]:
+    """The conditions, those of attacks that follow gradients with the mean of several draws."""
+    return [
+        condition.averaging(draws)
+        if draws > 1 and _takes_gradients(condition.attack)
+        else condition
+        for condition in conditions
+    ]
+
+
+def _takes_gradients(attack: str) -> bool:
+    """Whether an attack asks this suite for gradients: not those of other libraries."""
+    return attack in ATTACKS and ATTACKS[attack].white_box
 
 
 def parse_constant(spec: AttackSpec, name: str, text: str) -> Any:

@@ -140,6 +140,9 @@ class EvalOptions:
     attack_precision: Annotated[
         str, _opt("--attack-precision", help="fp32, bf16 or fp16; scores are in fp32.", panel=HOW)
     ] = "fp32"
+    expectation: Annotated[
+        int, _opt("--expectation", help="Mean gradient of N draws of the network.", panel=HOW)
+    ] = 1
     corruptions: Annotated[
         str | None,
         _opt(
