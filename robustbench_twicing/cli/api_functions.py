@@ -17,6 +17,7 @@ from attacks.libraries.blocks import BLOCK, BlockSweep
 
 from ..checkpoints.state_dict import weights_sha256
 from ..conditions.attack_batch import AttackBatch
+from ..conditions.budgets import Norm
 from ..conditions.condition import Condition, Sweep
 from ..conditions.threat_model import ThreatModel
 from ..errors import UserError
@@ -168,11 +169,12 @@ def _on_block(
     y: Tensor,
     *,
     eps: float,
+    norm: Norm,
     settings: Mapping[str, Any],
     holds_model: bool,
     takes_eps: bool,
 ) -> Tensor:
-    del settings  # everything is bound
+    del norm, settings  # everything is bound
     arguments = (x, y) if holds_model else (model, x, y)
     return attack(*arguments, **({"eps": eps} if takes_eps else {}))
 
