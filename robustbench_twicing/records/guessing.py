@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.special import bdtrc
 
 Classes = NDArray[np.integer[Any]]
 LEVEL = 0.05
@@ -29,7 +29,7 @@ def chance_of(target: Classes, prediction: Classes, at_least: int | None = None)
     classes = int(max(target.max(initial=0), prediction.max(initial=0))) + 1
     labels, answers = (np.bincount(of, minlength=classes) / len(of) for of in (target, prediction))
     right = int((target == prediction).sum()) if at_least is None else at_least
-    return float(binom.sf(right - 1, len(target), float(labels @ answers)))
+    return float(bdtrc(right - 1, len(target), float(labels @ answers)))
 
 
 def is_guessing(target: Classes, prediction: Classes) -> bool:
