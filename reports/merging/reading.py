@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,13 +17,16 @@ from robustbench_twicing.records.manifest import Evaluation
 from robustbench_twicing.records.run_folder import RunFolder
 
 from .blocks import Block, Plan
+from .columns import NEEDED
 from .database import thread_count
 from .strongest import Ensemble, have_worst
 from .tally import Tally
 
 CODED = ("image", "pixels_sha256", "message")
 MOST_THREADS = 4
-"""Each holds one part."""
+"""Each holds the records of one group of parts."""
+MOST_RECORDS = 200_000
+"""Of a group of parts; to count many at once takes half the time of a few at a time."""
 
 
 class Checked(NamedTuple):
@@ -43,8 +47,13 @@ class Checked(NamedTuple):
     tally: Tally
 
 
-class _Part(NamedTuple):
-    meta: dict[str, Any]
+Task = tuple[RunFolder, Evaluation, int]
+
+
+class _Group(NamedTuple):
+    """Some parts: what stands beside each, and what is counted of all."""
+
+    metas: list[dict[str, Any]]
     images: list[str]
     unknown: bool
     twice: bool
@@ -54,7 +63,7 @@ class _Part(NamedTuple):
 def check_parts(
     shards: Sequence[tuple[RunFolder, Evaluation]], conditions: Sequence[Condition]
 ) -> Checked:
-    """Read the parts of one evaluation, some at a time.
+    """Read the parts of one evaluation, some groups of them at a time.
 
     Args:
         shards: the folders of the run, each with the evaluation as its manifest has it.
@@ -74,18 +83,26 @@ def check_parts(
     tally, costs, flags = Tally(plan), dict[str, Cost](), dict[str, None]()
     images, files = list[str](), dict[int, list[Path]]()
     unknown = twice = False
+    size = max(1, MOST_RECORDS // max(1, shards[0][0].manifest.part_size * len(conditions)))
+    groups = [
+        tasks[start : start + size]
+        for _, of_folder in groupby(work, key=lambda task: task[0])
+        for tasks in [list(of_folder)]
+        for start in range(0, len(tasks), size)
+    ]
     with ThreadPoolExecutor(min(thread_count(), MOST_THREADS)) as pool:
-        parts = pool.map(lambda task: _check_part(task, positions, plan), work)
-        for (folder, evaluation, number), part in zip(work, parts, strict=True):
-            unknown, twice = unknown or part.unknown, twice or part.twice
-            flags.update(dict.fromkeys(part.meta["flags"]))
-            for name, cost in part.meta["costs"].items():
-                costs.setdefault(name, Cost()).add(Cost(**cost))
-            images += part.images
-            path = folder.part_path(evaluation, number)
-            files.setdefault(part.meta["schema"], []).append(path)
-            if part.block is not None:
-                tally.add(part.block)
+        checked = pool.map(lambda tasks: _check_group(tasks, positions, plan), groups)
+        for tasks, group in zip(groups, checked, strict=True):
+            unknown, twice = unknown or group.unknown, twice or group.twice
+            images += group.images
+            for (folder, evaluation, number), meta in zip(tasks, group.metas, strict=True):
+                flags.update(dict.fromkeys(meta["flags"]))
+                for name, cost in meta["costs"].items():
+                    costs.setdefault(name, Cost()).add(Cost(**cost))
+                path = folder.part_path(evaluation, number)
+                files.setdefault(meta["schema"], []).append(path)
+            if group.block is not None:
+                tally.add(group.block)
     if unknown:
         path = shards[0][0].path
         raise UserError(f"{path} has records of a condition that its run.json does not name")
@@ -109,19 +126,23 @@ def _plan(conditions: Sequence[Condition], mode: str) -> Plan:
     return Plan(len(conditions), tuple(ensembles))
 
 
-def _check_part(
-    task: tuple[RunFolder, Evaluation, int], positions: dict[str, int], plan: Plan
-) -> _Part:
-    folder, evaluation, part = task
-    table, meta = folder.read(evaluation, part, CODED)
-    codes = _condition_codes(table, positions)
-    images = table["image"].unify_dictionaries().combine_chunks()
-    names = images.dictionary.to_pylist()
-    if (codes < 0).any():
-        return _Part(meta, names, unknown=True, twice=False, block=None)
-    pairs = codes * len(names) + images.indices.to_numpy()
-    twice = len(pairs) > 0 and bool((np.bincount(pairs) > 1).any())
-    return _Part(meta, names, unknown=False, twice=twice, block=plan.count(table, codes))
+def _check_group(tasks: Sequence[Task], positions: dict[str, int], plan: Plan) -> _Group:
+    metas, tables, all_codes, images, twice = [], [], [], list[str](), False
+    for folder, evaluation, part in tasks:
+        table, meta = folder.read(evaluation, part, CODED)
+        codes = _condition_codes(table, positions)
+        encoded = table["image"].unify_dictionaries().combine_chunks()
+        names = encoded.dictionary.to_pylist()
+        pairs = codes[codes >= 0] * len(names) + encoded.indices.to_numpy()[codes >= 0]
+        twice = twice or (len(pairs) > 0 and bool((np.bincount(pairs) > 1).any()))
+        metas.append(meta)
+        tables.append(table.select([*NEEDED]))
+        all_codes.append(codes)
+        images += names
+    codes = np.concatenate(all_codes)
+    unknown = bool((codes < 0).any())
+    block = None if unknown else plan.count(pa.concat_tables(tables), codes)
+    return _Group(metas, images, unknown, twice, block)
 
 
 def _condition_codes(table: pa.Table, positions: dict[str, int]) -> NDArray[np.int64]:

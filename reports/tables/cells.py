@@ -93,10 +93,10 @@ def about(used: pd.DataFrame, names: Sequence[Any], by: Sequence[str] = ("label"
         names: of the rows: values of ``by``, tuples where these are several.
         by: columns of ``used`` that name a row.
     """
-    keys = [
-        key if len(key) > 1 else key[0] for key in zip(*(used[name] for name in by), strict=True)
-    ]
-    parts = [_about_row(used[np.array([key == name for key in keys], bool)]) for name in names]
+    rows: dict[Any, list[int]] = {}
+    for number, key in enumerate(zip(*(used[name] for name in by), strict=True)):
+        rows.setdefault(key if len(key) > 1 else key[0], []).append(number)
+    parts = [_about_row(used.iloc[rows.get(name, [])]) for name in names]
     return pd.DataFrame(parts, columns=list(ABOUT), index=pd.Index(names))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self
 
@@ -92,13 +93,13 @@ class Table:
         """Names of the levels of the row names."""
         return tuple(str(name) for name in self.frame.index.names)
 
-    @property
+    @cached_property
     def row_names(self) -> list[tuple[str, ...]]:
         """Names of the rows, one text for each level."""
         rows = [row if isinstance(row, tuple) else (row,) for row in self.frame.index]
         return [tuple(str(part) for part in row) for row in rows]
 
-    @property
+    @cached_property
     def group_of(self) -> tuple[str, ...]:
         """The group of each row."""
         return self.groups or ("",) * len(self.frame)
