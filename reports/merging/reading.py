@@ -25,7 +25,7 @@ from .tally import Tally
 CODED = ("image", "pixels_sha256", "message")
 MOST_THREADS = 4
 """Each holds the records of one group of parts."""
-MOST_RECORDS = 200_000
+MOST_RECORDS = 100_000
 """Of a group of parts; to count many at once takes half the time of a few at a time."""
 
 
