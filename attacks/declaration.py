@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 from torch import Tensor
 
 from robustbench_twicing.conditions.attack_batch import AttackBatch
-from robustbench_twicing.conditions.condition import CLASS_SUBSET, CLEAN, WORST, Sweep
+from robustbench_twicing.conditions.condition import CLASS_SUBSET, CLEAN, TRANSFER, WORST, Sweep
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import ThreatModel
 from robustbench_twicing.data.imagenet_c import OTHERS_PREFIX, PREFIX
@@ -97,7 +97,8 @@ def attack(
 
 
 def _check(name: str, function: Callable[..., Tensor], needed: Collection[str]) -> None:
-    ATTACKS.check_name(name, (CLEAN, CLASS_SUBSET, WORST, PREFIX, OTHERS_PREFIX, *PRESETS))
+    taken = (CLEAN, CLASS_SUBSET, TRANSFER, WORST, PREFIX, OTHERS_PREFIX, *PRESETS)
+    ATTACKS.check_name(name, taken)
     signature = inspect.signature(function)
     passed = {key: None for key in PASSED if key in needed or key in signature.parameters}
     try:

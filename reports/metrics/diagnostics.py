@@ -75,13 +75,14 @@ def diagnose(result: Scored, others: Sequence[Scored]) -> list[str]:
 
     Args:
         result: an attacked condition; clean and budget 0 have nothing to diagnose. What is to be
-            said of attacks stands at these, not at their worst case.
+            said of attacks stands at these, not at their worst case, nor where their images are
+            scored on another network.
         others: all scored conditions, ``result`` among them.
     """
     if not result.counts.scored:
         return []
     flags = list(_guessing(result))
-    if result.eps == 0 or result.condition.is_worst:
+    if result.eps == 0 or result.condition.is_worst or result.condition.is_transferred:
         return flags
     alone = [flag for check in ALONE for flag in check(result)]
     return flags + alone + [flag for check in COMPARED for flag in check(result, others)]

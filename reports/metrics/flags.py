@@ -28,6 +28,8 @@ _MEANINGS = {
     "classes, are missing.",
     r"hidden-(\d+)": "{0} entries of the data folder whose names begin with a dot were left out.",
     r"limit-(\d+)-of-(\d+)": "a seeded subset of {0} of the {1} images, not the whole data set.",
+    r"saved-(\d+)-of-(\d+)": "adversarial images were saved of {0} of the {1} images, and the "
+    "number is over these alone.",
     r"few-images-(\d+)": "corruption errors, mCE and their relatives are of {0} images: too few to "
     "be compared with published numbers, which are of 50,000.",
     r"not-deterministic": "two equal forward passes gave different logits: the network draws "

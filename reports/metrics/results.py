@@ -177,7 +177,8 @@ def _whole(value: float) -> int | None:
 def _eps(condition: Condition) -> str | None:
     """The budget as it stands in the condition's name."""
     norm = condition.threat.norm
-    return format_budget(condition.eps, norm) if condition.is_sweep else None
+    has_name = condition.is_sweep or condition.is_transferred
+    return format_budget(condition.eps, norm) if has_name else None
 
 
 def _eps_pixel_255(entry: Entry) -> float | None:

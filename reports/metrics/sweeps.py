@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from robustbench_twicing.conditions.budgets import parse_budget
-from robustbench_twicing.conditions.condition import CLASS_SUBSET, CLEAN
+from robustbench_twicing.conditions.condition import CLASS_SUBSET, CLEAN, TRANSFER
 from robustbench_twicing.conditions.threat_model import PROTOCOLS, norm_of
 from robustbench_twicing.records.schema import Status
 
@@ -50,7 +50,7 @@ def budget_curves(table: pd.DataFrame) -> pd.DataFrame:
 
 def is_swept(table: pd.DataFrame) -> "pd.Series[bool]":
     """Which rows of `results` are points of a curve, as `Condition.is_sweep` says of conditions."""
-    return budget_numbers(table).notna() & ~table["attack"].isin([CLEAN, CLASS_SUBSET])
+    return budget_numbers(table).notna() & ~table["attack"].isin([CLEAN, CLASS_SUBSET, TRANSFER])
 
 
 def budget_numbers(table: pd.DataFrame) -> "pd.Series[float]":

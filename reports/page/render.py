@@ -15,6 +15,7 @@ from robustbench_twicing.files.atomic import write_atomically
 from ..merging.runs import Runs
 from ..metrics.notes import notes
 from ..metrics.radii import radius_curves
+from ..metrics.transfer import transfer_rates
 from ..plots import pictures
 from ..tables.formats.as_html import templates
 from ..tables.presets import Choices
@@ -102,7 +103,8 @@ def _make_page(
     compared = comparison_section(runs, table, baseline)
     tables, left_out = page_tables(runs, table, Choices(scores=scores))
     radii = radius_curves(runs, table)
-    shown = pictures(table, scores=scores, attacks=runs.attacks, radii=radii)
+    transfers = transfer_rates(runs, table)
+    shown = pictures(table, scores=scores, attacks=runs.attacks, radii=radii, transfers=transfers)
     drawn, has_more = embed_pictures(shown, MOST_PICTURES)
     return Page(
         title=_title(table),

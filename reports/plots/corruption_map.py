@@ -2,22 +2,16 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN, SEVERITIES
 
 from ..imagenet_c.corruption_error import KIND
 from ..imagenet_c.corruption_rows import ATTACK, corruption_rows
 from ..imagenet_c.corruption_scores import kind_of
+from .heat_map import heat_map
 from .lettering import lettering
 from .panel import panel
-
-COLOURS = "Blues"
-"""One hue, the darker the more: alike for all kinds of colour vision, and in print."""
-BRIGHT = 0.18
-"""Relative luminance above which black stands out more than white (WCAG 2.1)."""
 
 
 def corruption_map(ax: Axes, results: pd.DataFrame, *, label: str) -> None:
@@ -40,14 +34,8 @@ def corruption_map(ax: Axes, results: pd.DataFrame, *, label: str) -> None:
     others = [name for name in cells.index if name not in (*MAIN, *EXTRA)]
     names = [name for name in (*MAIN, *EXTRA, *others) if name in cells.index]
     numbers = cells.reindex(index=names, columns=list(SEVERITIES)).to_numpy()
-    ax.imshow(numbers, cmap=COLOURS, vmin=0, vmax=100, aspect="auto")
-    for (row, column), number in np.ndenumerate(numbers):
-        _write(ax, row, column, number)
-    ax.set_xticks(range(len(SEVERITIES)), list(map(str, SEVERITIES)))
-    ax.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
-    ax.tick_params(length=0)
-    ax.grid(visible=False)
-    ax.spines[:].set_visible(False)
+    down = [name.replace("_", " ") for name in names]
+    heat_map(ax, numbers, down=down, across=list(map(str, SEVERITIES)))
     ax.set_xlabel(f"severity{'; hatched: not scored' if np.isnan(numbers).any() else ''}")
     lines = [label, f"top-1 accuracy, % under {_made(rows)}", shown.place]
     ax.set_title("\n".join(lettering(line, 48) for line in lines))
@@ -63,19 +51,3 @@ def _made(rows: pd.DataFrame) -> str:
     if kind == KIND:
         return f"ImageNet-C ({source})"
     return f"ImageNet-C's corruptions of {kind}, which is not ImageNet-C ({source})"
-
-
-def _write(ax: Axes, row: int, column: int, number: float) -> None:
-    if np.isnan(number):
-        box = Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor="white", hatch="////")
-        box.set(edgecolor="#999999", linewidth=0)
-        ax.add_patch(box)
-        return
-    red, green, blue = (_linear(channel) for channel in colormaps[COLOURS](number / 100)[:3])
-    colour = "black" if 0.2126 * red + 0.7152 * green + 0.0722 * blue > BRIGHT else "white"
-    ax.text(column, row, f"{number:.1f}", ha="center", va="center", color=colour, fontsize=8)
-
-
-def _linear(channel: float) -> float:
-    """An sRGB channel in [0, 1] as light (its exact curve, but for the darkest values)."""
-    return float(((channel + 0.055) / 1.055) ** 2.4)

@@ -19,6 +19,7 @@ from .panel import legend_height, outside_legend, panel
 from .picture import Picture
 from .radius_curve import radius_pictures
 from .series import Look, looks
+from .transfer_map import transfer_pictures
 
 PLACE = ("dataset", "protocol")
 MOST_NAMES = 5
@@ -31,6 +32,7 @@ def pictures(
     scores: pd.DataFrame | None = None,
     attacks: Mapping[str, Condition] | None = None,
     radii: Sequence[RadiusCurve] = (),
+    transfers: pd.DataFrame | None = None,
 ) -> Iterator[Picture]:
     """Draw accuracy over the budget of each attack, and corruption errors, where there are any.
 
@@ -42,6 +44,7 @@ def pictures(
         scores: `corruption_scores` of these results, in units of AlexNet unless given.
         attacks: see `Runs.attacks`; attacks are called by their plain names unless given.
         radii: see `radius_curves`; no robustness curves are drawn unless given.
+        transfers: see `transfer_rates`; no maps of them are drawn unless given.
     """
     look_of = looks(list(results["label"]))
     corrupted = results[results["attack"].isin(CORRUPTED)]
@@ -54,6 +57,8 @@ def pictures(
             place = places(same, corrupted, (*PLACE, "source"))
             yield from corruption_pictures(same, scores, look_of, place=place)
     yield from radius_pictures(radii, look_of)
+    if transfers is not None:
+        yield from transfer_pictures(transfers)
 
 
 def _budgets(

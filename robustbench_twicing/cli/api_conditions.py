@@ -16,6 +16,7 @@ from ..conditions.condition import (
     CLASS_SUBSET,
     CLEAN,
     RADIUS,
+    TRANSFER,
     WORST,
     Condition,
     clean,
@@ -57,7 +58,7 @@ def read_conditions(
     if isinstance(conditions, Mapping):
         items = conditions.items()
     elif isinstance(conditions, Sequence):
-        items = [(one.id if isinstance(one, Condition) else one, one) for one in conditions]
+        items = [(item.id if isinstance(item, Condition) else item, item) for item in conditions]
     else:
         raise TypeError(f"{ACCEPTED}, not {type(conditions).__name__}")
     made = [made for name, value in items for made in _read(name, value, classifier)]
@@ -110,7 +111,7 @@ def _split(name: str) -> tuple[str, Fraction, Norm]:
 
 def _from_function(name: str, attack: Attack, classifier: Classifier | None) -> Condition:
     label, eps, norm = _split(name)
-    if label in (CLEAN, CLASS_SUBSET, WORST) or is_corruption(label):
+    if label in (CLEAN, CLASS_SUBSET, TRANSFER, WORST) or is_corruption(label):
         raise UserError(
             f"condition {name!r} is given a function, and {label!r} is no attack's name"
         )

@@ -23,6 +23,7 @@ from .commands import (
     plan,
     report,
     train,
+    transfer,
     verify,
 )
 from .signals import DONE, INCOMPLETE, MISTAKE, UNKNOWN, StoppedError
@@ -65,7 +66,7 @@ def _show_version(wanted: bool) -> None:
 
 
 COMMANDS = (
-    *(demo, eval, plan, report, compare, verify, inspect, data, corrupt, train, models),
+    *(demo, eval, plan, transfer, report, compare, verify, inspect, data, corrupt, train, models),
     *(attacks, efficiency),
 )
 
@@ -115,8 +116,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         return MISTAKE if isinstance(error, typer.BadParameter) else UNKNOWN
     if status == INTERRUPTED:
         complain(
-            "interrupted; what was finished is kept (eval, corrupt and train go on with the same "
-            "--out)"
+            "interrupted; what was finished is kept (eval, transfer, corrupt and train go on with "
+            "the same --out)"
         )
         return INCOMPLETE
     return status if isinstance(status, int) else DONE

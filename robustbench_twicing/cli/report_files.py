@@ -95,10 +95,17 @@ def _draw(
     baseline: str | None,
 ) -> list[Path]:
     from reports.metrics.radii import radius_curves
+    from reports.metrics.transfer import transfer_rates
     from reports.plots import forest_pictures, pictures, save_pictures
 
     radii = radius_curves(runs, table)
-    drawn = pictures(table, scores=scores, attacks=runs.attacks, radii=radii)
+    drawn = pictures(
+        table,
+        scores=scores,
+        attacks=runs.attacks,
+        radii=radii,
+        transfers=transfer_rates(runs, table),
+    )
     comparison = compare_if_possible(runs, table, baseline=baseline)
     if not isinstance(comparison, str):
         drawn = chain(drawn, forest_pictures(comparison.rows, comparison.baseline))

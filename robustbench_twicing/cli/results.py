@@ -8,6 +8,7 @@ import pandas as pd
 from reports import Runs, save_corruption_scores, save_results
 from reports.console import print_report
 from reports.metrics.radii import radius_curves, save_radii
+from reports.metrics.transfer import save_transfers, transfer_rates
 from reports.statistics.comparison import Comparison, save_comparison
 from reports.tables.comparing import comparison_tables
 from reports.tables.formats import FORMATS, write_tables
@@ -57,7 +58,9 @@ def show_results(
 
 
 def save_tables(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, folder: Path) -> list[Path]:
-    """Write results.csv, and where there are such corruption_scores.csv, radii.csv and curves.csv.
+    """Write results.csv, and other files of `reports` where there is something for them.
+
+    These are corruption_scores.csv, radii.csv, curves.csv and transfer.csv.
 
     Args:
         runs: merged runs.
@@ -74,7 +77,8 @@ def save_tables(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, folder: P
     paths = [save_results(table, folder)]
     if not scores.empty:
         paths.append(save_corruption_scores(scores, folder))
-    return paths + save_radii(radius_curves(runs, table), folder)
+    paths += save_radii(radius_curves(runs, table), folder)
+    return paths + save_transfers(transfer_rates(runs, table), folder)
 
 
 def exit_status(table: pd.DataFrame) -> int:

@@ -46,13 +46,20 @@ class EvalStatus(NamedTuple):
     models_left_out: tuple[str, ...] = ()
 
 
-def evaluate(options: EvalOptions, team: "Team", *, again: str = "") -> EvalStatus:
+def evaluate(
+    options: EvalOptions,
+    team: "Team",
+    *,
+    again: str = "",
+    read: "Callable[[EvalOptions], Request] | None" = None,
+) -> EvalStatus:
     """Load and evaluate with progress.
 
     Args:
         options: as typed.
         team: the processes that share the work, each with the same options.
         again: how to go on after an interruption; empty: with the run folder.
+        read: from options to what is to be done; `make_request` unless given.
 
     Raises:
         UserError: a mistake in the options, or one that the work comes upon.
@@ -62,7 +69,7 @@ def evaluate(options: EvalOptions, team: "Team", *, again: str = "") -> EvalStat
 
     signal.signal(signal.SIGTERM, _interrupt)
     stop = _make_stop(options.max_hours, team.age)
-    request, out = _prepare(options, team)
+    request, out = _prepare(options, team, read)
     shard = request.options.shard
     go_on = again or f"what was finished is kept; the same command with --out {out} continues it"
     try:
@@ -101,11 +108,13 @@ def _make_stop(max_hours: float | None, age: float) -> "Stop":
     return Stop(time.monotonic() + max_hours * HOUR - age)
 
 
-def _prepare(options: EvalOptions, team: "Team") -> "tuple[Request, Path]":
+def _prepare(
+    options: EvalOptions, team: "Team", read: "Callable[[EvalOptions], Request] | None"
+) -> "tuple[Request, Path]":
     """Load everything, in every process of the team; the run folder is the first one's."""
     from .request.request import default_out, make_request
 
-    request = team.together(lambda: make_request(_on_own_gpu(options, team)))
+    request = team.together(lambda: (read or make_request)(_on_own_gpu(options, team)))
     if team.is_main:
         for line in request.messages:
             sys.stderr.write(f"{line}\n")

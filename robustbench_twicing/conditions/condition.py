@@ -22,6 +22,8 @@ CLASS_SUBSET = "readout"
 """The attack of the clean forward pass over a class subset: none, and not the clean number."""
 WORST = "worst"
 """The attack of the worst case over all others, which is made from their records."""
+TRANSFER = "transfer"
+"""The attack of images that were made on another network, and begins the id of each of them."""
 EXPECTATION = "expectation"
 """The constant that says of how many draws of the network gradients are the mean; absent: one."""
 RADIUS = "radius/"
@@ -122,8 +124,13 @@ class Condition:
 
     @property
     def is_attacked(self) -> bool:
-        """Whether images are changed by an attack: no look at the clean images or at other ones."""
-        return self.attack not in (CLEAN, CLASS_SUBSET) and self.images is None
+        """Whether an attack on this network changes its images: no look at them or at others."""
+        return self.attack not in (CLEAN, CLASS_SUBSET, TRANSFER) and self.images is None
+
+    @property
+    def is_transferred(self) -> bool:
+        """Whether its images are those of an attack on another network."""
+        return self.attack == TRANSFER
 
     @property
     def is_worst(self) -> bool:
@@ -168,11 +175,11 @@ def sweep_groups(conditions: Sequence[Condition]) -> list[list[Condition]]:
     return groups
 
 
-def _same_sweep(one: Condition, other: Condition) -> bool:
+def _same_sweep(first: Condition, other: Condition) -> bool:
     return (
-        one.sweep is other.sweep
-        and one.protocol == other.protocol
-        and one.attack == other.attack
-        and one.threat == other.threat
-        and one.settings == other.settings
+        first.sweep is other.sweep
+        and first.protocol == other.protocol
+        and first.attack == other.attack
+        and first.threat == other.threat
+        and first.settings == other.settings
     )

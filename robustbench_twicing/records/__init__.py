@@ -6,6 +6,7 @@
 - `failures`: error rows, which are computed again.
 - `session`: the work of one process; `environment`: its machine and versions; `cost`: its passes.
 - `adversarial`: images kept for a look; `guessing`: whether answers know anything of the images.
+- `sources`: networks whose saved images are for others; `saved_images`: these, read back.
 """
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "run_folder",
     "schema",
     "session",
+    "sources",
 ]
 """The modules that other rooms may use."""
 

@@ -103,6 +103,9 @@ def read_adversarial(path: Path) -> AdversarialImage:
         raise UserError(f"{path} is damaged ({error}); delete it to go on without it") from error
     if image.x.ndim != 3 or len(image.x) != 3 or image.x.shape != image.x_adv.shape:
         raise UserError(f"{path} is damaged (no two images of one size); delete it")
+    if not image.x.dtype == image.x_adv.dtype == np.float32:
+        kinds = f"{image.x.dtype} and {image.x_adv.dtype}"
+        raise UserError(f"{path} is damaged (pixels are {kinds}, not float32); delete it")
     return image
 
 

@@ -1,6 +1,7 @@
 """eval: evaluate checkpoints into a run folder."""
 
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import typer
@@ -13,6 +14,7 @@ from ..signals import DONE, ERROR_ROWS, INCOMPLETE
 if TYPE_CHECKING:
     from ...evaluation.options import Shard
     from ...records.run_folder import RunFolder
+    from ..request.request import Request
 
 
 def register(app: typer.Typer) -> None:
@@ -20,8 +22,12 @@ def register(app: typer.Typer) -> None:
     add_command(app, "eval", run, help_text="Evaluate checkpoints on images; continues a run.")
 
 
-def run(options: EvalOptions) -> int:
+def run(options: EvalOptions, read: "Callable[[EvalOptions], Request] | None" = None) -> int:
     """Load, evaluate, write results.csv, print the table.
+
+    Args:
+        options: as typed.
+        read: as `evaluate` takes it.
 
     Returns:
         Exit status.
@@ -30,7 +36,7 @@ def run(options: EvalOptions) -> int:
     from ..terminal import Console
 
     team = join_team()
-    done = evaluate(options, team)
+    done = evaluate(options, team, read=read)
     if not team.is_main:
         return DONE
     folder, complete = done.run.folder, done.run.complete

@@ -1,0 +1,46 @@
+"""transfer: adversarial images that were saved of some networks, scored on others."""
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..request.command import add_command
+from ..request.options import EvalOptions
+from . import eval as eval_command
+
+OPTIONS = (
+    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override"),
+    *("attention", "kernels", "memory_format"),
+    *("resize", "crop", "interpolation", "mean", "std", "normalize"),
+    *("batch_size", "part_size", "device", "threads", "max_hours", "shard", "out"),
+)
+"""Of `EvalOptions`; images, attacks and seed are those of the runs."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    runs = Annotated[
+        list[Path],
+        typer.Argument(help="Run folders, as written by eval with --save-adversarial N."),
+    ]
+    add_command(
+        app,
+        "transfer",
+        run,
+        help_text="Score saved adversarial images of some models on others; continues a run.",
+        only=OPTIONS,
+        arguments={"run_dirs": runs},
+    )
+
+
+def run(options: EvalOptions, run_dirs: list[Path]) -> int:
+    """Score the images on every --model, as an ordinary run.
+
+    Returns:
+        Exit status, as that of eval.
+    """
+    from ..request.transfer import make_transfer_request
+
+    return eval_command.run(options, partial(make_transfer_request, run_dirs))

@@ -1,0 +1,150 @@
+"""From run folders with saved adversarial images, and --model, to what is to be scored."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from attacks import find_attack
+
+from ...classifiers.classifier import Classifier
+from ...conditions.condition import Condition, clean
+from ...data.preprocessing import Preprocessing
+from ...errors import UserError
+from ...evaluation.options import Options
+from ...evaluation.tasks import Task, make_task
+from ...evaluation.validation import check_classes, count_logits
+from ...files.printable import count, name_some
+from ...records.sources import Source, read_sources, saved_dataset
+from ..run_folders import open_runs
+from .models import load_models, set_threads
+from .options import EvalOptions
+from .request import Request, make_run_options
+
+CONTROL = "noise"
+"""Beside each budget: what the target loses to changes of that size that nobody aimed."""
+
+
+def make_transfer_request(run_dirs: Sequence[Path], options: EvalOptions) -> Request:
+    """Check and load everything.
+
+    Args:
+        run_dirs: run folders with saved images.
+        options: as typed.
+
+    Raises:
+        UserError: a run without such images, a model that they were not made for, or anything
+            that is missing, unknown or contradictory in the options.
+    """
+    if not options.model:
+        raise UserError("no --model is given; name the models that the images are scored on")
+    sources = [source for folder in open_runs(run_dirs) for source in read_sources(folder)]
+    manifest = sources[0].manifest
+    run_options = _as_in_run(make_run_options(options), manifest.seed, manifest.score_8bit)
+    set_threads(options.threads)
+    by_name: dict[str, list[Source]] = {}
+    for source in sources:
+        by_name.setdefault(source.evaluation.dataset.name, []).append(source)
+    tasks = [_task(of_dataset) for of_dataset in by_name.values()]
+    models = load_models(options).models
+    for task, of_dataset in zip(tasks, by_name.values(), strict=True):
+        for label, classifier in models.items():
+            check_target(label, classifier, task, of_dataset)
+    return Request(models, tasks, run_options, messages=tuple(map(_about, sources)))
+
+
+def _as_in_run(options: Options, seed: int, score_8bit: str) -> Options:
+    """So that the control, and the images that are rounded to 8 bits, are those of the source."""
+    return replace(options, seed=seed, score_8bit=score_8bit)
+
+
+def _about(source: Source) -> str:
+    names = name_some([attack.id for attack in source.attacks])
+    images = count(len(source.images), "image")
+    return f"{source.path}: {images} of {source.evaluation.label} under {names}"
+
+
+def _task(sources: Sequence[Source]) -> Task:
+    """Clean images, the control at every budget, and the images of all sources."""
+    transferred = [condition for source in sources for condition in source.conditions()]
+    protocols = dict.fromkeys(condition.protocol for condition in transferred)
+    conditions = [
+        *map(clean, protocols),
+        *(control for protocol in protocols for control in _controls(transferred, protocol)),
+        *transferred,
+    ]
+    return make_task(saved_dataset(sources), conditions)
+
+
+def _controls(transferred: Iterable[Condition], protocol: str) -> list[Condition]:
+    budgets = {condition.eps for condition in transferred if condition.protocol == protocol}
+    return [find_attack(CONTROL).condition(eps, protocol) for eps in sorted(budgets)]
+
+
+def check_target(label: str, classifier: Classifier, task: Task, sources: Iterable[Source]) -> None:
+    """Refuse a network that the images of some sources were not made for.
+
+    Args:
+        label: of the network.
+        classifier: the network.
+        task: the images, and what is done to them.
+        sources: whose adversarial images they are.
+
+    Raises:
+        UserError: it is shown other pixels, has other classes, or means other budgets.
+    """
+    classes = count_logits(label, classifier)
+    for source in sources:
+        evaluation = source.evaluation
+        _check_pixels(label, classifier.preprocessing, evaluation.label, evaluation.preprocessing)
+        _check_count(label, classes, source)
+        _check_std(label, classifier, source)
+    check_classes(label, classes, task.data)
+
+
+def _check_pixels(
+    label: str, target: Preprocessing, source_label: str, source: Preprocessing
+) -> None:
+    """How photographs become pixels; mean and std come after that, and are the network's."""
+    ours, theirs = _making(target), _making(source)
+    different = [name for name in theirs if ours.get(name) != theirs[name]]
+    if different:
+        words = ", ".join(f"{name} {ours[name]} and not {theirs[name]}" for name in different)
+        options = " ".join(
+            f"--{name} {theirs[name]}" for name in different if theirs[name] is not None
+        )
+        advice = f"give {options} if the network is meant for that" if options else "name another"
+        raise UserError(
+            f"{label} sees other pixels than {source_label}, on which the images were made: "
+            f"{words}. They are never resized; {advice}"
+        )
+
+
+def _making(preprocessing: Preprocessing) -> Mapping[str, object]:
+    """Without a resize the filter does nothing."""
+    parts = {name: getattr(preprocessing, name) for name in ("crop", "resize", "interpolation")}
+    return parts if preprocessing.resize is not None else {**parts, "interpolation": None}
+
+
+def _check_count(label: str, classes: int, source: Source) -> None:
+    """Where the data set does not say how many classes there are, the source may."""
+    sizes = source.evaluation.record.details.get("sizes") or {}
+    expected = sizes.get("num_classes", classes)
+    if expected != classes:
+        raise UserError(
+            f"{label} has {classes} classes, {source.evaluation.label}, on which the images were "
+            f"made, {expected}; they must be the same classes"
+        )
+
+
+def _check_std(label: str, classifier: Classifier, source: Source) -> None:
+    """A budget in normalised units is another one in pixels where the std is another one."""
+    normalized = [
+        condition for condition in source.attacks if condition.threat.space == "normalized"
+    ]
+    target, made = classifier.preprocessing.std, source.evaluation.preprocessing.std
+    if normalized and target != made:
+        raise UserError(
+            f"protocol {normalized[0].protocol} has budgets in normalised units, and std is "
+            f"{made} of {source.evaluation.label} and {target} of {label}: they are not the same "
+            "budgets; transfer images of protocol pixel"
+        )
