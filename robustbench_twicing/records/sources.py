@@ -54,10 +54,6 @@ class Source(NamedTuple):
         known = json.dumps(model_identity(record), sort_keys=True).encode()
         return (record.weights_sha256 or sha256(known).hexdigest())[:DIGITS]
 
-    def conditions(self) -> list[Condition]:
-        """Each attack as a condition of another network."""
-        return [_transferred(self, attack) for attack in self.attacks]
-
 
 def read_sources(folder: RunFolder) -> list[Source]:
     """The networks of a run with the adversarial images that were saved of their attacks.
@@ -130,13 +126,44 @@ def _images(
     return dict(sorted(images.items()))
 
 
-def _transferred(source: Source, attack: Condition) -> Condition:
+def transferred(sources: Sequence[Source]) -> list[Condition]:
+    """The attacks on each source as conditions of other networks.
+
+    Where two models have the same weights (twicing layers have none of their own), the names say
+    the model, too.
+
+    Args:
+        sources: of one data set.
+
+    Raises:
+        UserError: one network was attacked twice under one condition.
+    """
+    models: dict[str, set[str]] = {}
+    for source in sources:
+        models.setdefault(source.digits, set()).add(source.evaluation.record.model)
+    conditions: dict[str, Condition] = {}
+    for source in sources:
+        several = len(models[source.digits]) > 1
+        name = f"{source.digits}-{source.evaluation.record.model}" if several else source.digits
+        for attack in source.attacks:
+            condition = _transferred(source, attack, f"{TRANSFER}/{name}")
+            if condition.key in conditions:
+                first = conditions[condition.key].settings["source_label"]
+                raise UserError(
+                    f"{attack.id} on {first} and on {source.evaluation.label} is one attack on one "
+                    "network; transfer one of them, or into folders of their own"
+                )
+            conditions[condition.key] = condition
+    return list(conditions.values())
+
+
+def _transferred(source: Source, attack: Condition, name: str) -> Condition:
     record, precision = source.evaluation.record, source.manifest.attack_precision
-    name, _, budget = attack.id.rpartition("@")
+    acronym, _, budget = attack.id.rpartition("@")
     computed = {} if precision == "fp32" else {"source_precision": precision}
     label = source.evaluation.label
     return Condition(
-        f"{TRANSFER}/{source.digits}/{name}:{budget}",
+        f"{name}/{acronym}:{budget}",
         TRANSFER,
         attack.eps,
         attack.protocol,
@@ -153,7 +180,7 @@ def _transferred(source: Source, attack: Condition) -> Condition:
         changed=attack.changed,
         sweep=SavedAttack(source.files[attack.key], f"{attack.id} on {label}"),
         notes=(
-            f"{TRANSFER}/{source.digits}: images of attacks on {label} ({record.model}), as they "
+            f"{name}: images of attacks on {label} ({record.model}), as they "
             "are: the attacks knew nothing of the network whose number it is.",
             *attack.notes,
         ),

@@ -14,7 +14,7 @@ from ...evaluation.options import Options
 from ...evaluation.tasks import Task, make_task
 from ...evaluation.validation import check_classes, count_logits
 from ...files.printable import count, name_some
-from ...records.sources import Source, read_sources, saved_dataset
+from ...records.sources import Source, read_sources, saved_dataset, transferred
 from ..run_folders import open_runs
 from .models import load_models, set_threads
 from .options import EvalOptions
@@ -65,18 +65,18 @@ def _about(source: Source) -> str:
 
 def _task(sources: Sequence[Source]) -> Task:
     """Clean images, the control at every budget, and the images of all sources."""
-    transferred = [condition for source in sources for condition in source.conditions()]
-    protocols = dict.fromkeys(condition.protocol for condition in transferred)
+    attacks = transferred(sources)
+    protocols = dict.fromkeys(condition.protocol for condition in attacks)
     conditions = [
         *map(clean, protocols),
-        *(control for protocol in protocols for control in _controls(transferred, protocol)),
-        *transferred,
+        *(control for protocol in protocols for control in _controls(attacks, protocol)),
+        *attacks,
     ]
     return make_task(saved_dataset(sources), conditions)
 
 
-def _controls(transferred: Iterable[Condition], protocol: str) -> list[Condition]:
-    budgets = {condition.eps for condition in transferred if condition.protocol == protocol}
+def _controls(attacks: Iterable[Condition], protocol: str) -> list[Condition]:
+    budgets = {condition.eps for condition in attacks if condition.protocol == protocol}
     return [find_attack(CONTROL).condition(eps, protocol) for eps in sorted(budgets)]
 
 

@@ -17,7 +17,7 @@ from robustbench_twicing.evaluation.progress import Step
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.evaluation.tasks import make_task
 from robustbench_twicing.records.adversarial import AdversarialImage, read_adversarial
-from robustbench_twicing.records.sources import Source, read_sources, saved_dataset
+from robustbench_twicing.records.sources import Source, read_sources, saved_dataset, transferred
 from tests.tiny import convnet, noise, quick_conditions, run, table, text
 
 IMAGES, BATCH = 10, 4
@@ -55,7 +55,7 @@ def scored(
     source: Source, out: Path, conditions: Sequence[Condition] | None = None, seed: int = 0
 ) -> Run:
     """On another network of the same shape, or on the source itself with seed 0."""
-    chosen = [clean(), *(source.conditions() if conditions is None else conditions)]
+    chosen = [clean(), *(transferred([source]) if conditions is None else conditions)]
     return run(convnet(seed), saved_dataset([source]), chosen, out, batch_size=BATCH)
 
 
@@ -65,17 +65,17 @@ def facts(records: pd.DataFrame, condition: str) -> str:
 
 def test_attacks_on_the_network_are_its_conditions(source: Source) -> None:
     """Neither the control, nor a budget of 0, nor an attack that finds distances."""
-    ids = [condition.id for condition in source.conditions()]
+    ids = [condition.id for condition in transferred([source])]
     names = ("fgsm:1/255", "fgsm:8/255", "pgd:1/255", "pgd:8/255")
     assert ids == [f"transfer/{source.digits}/{name}" for name in names]
-    first = source.conditions()[0]
+    first = transferred([source])[0]
     assert (first.attack, first.is_attacked, first.is_sweep) == ("transfer", False, False)
     assert {name: first.settings[name] for name in ("source_label", "source_condition")} == {
         "source_label": "convnet",
         "source_condition": "fgsm@1/255",
     }
-    assert source.conditions()[2].settings["steps"] == 3
-    assert source.conditions()[2].changed == {"steps": 20}
+    assert transferred([source])[2].settings["steps"] == 3
+    assert transferred([source])[2].changed == {"steps": 20}
 
 
 def test_images_are_those_of_the_data_set(source: Source) -> None:
@@ -88,7 +88,7 @@ def test_on_the_source_itself_the_rows_are_those_of_the_attack(
     source_run: Run, source: Source, tmp_path: Path
 ) -> None:
     before, now = source_run.records(), scored(source, tmp_path / "run").records()
-    for condition in source.conditions():
+    for condition in transferred([source]):
         made_under = str(condition.settings["source_condition"])
         assert facts(now, condition.id) == facts(before, made_under)
     assert facts(now, "clean") == facts(before, "clean")
@@ -100,7 +100,7 @@ def test_the_number_is_the_other_networks(source: Source, tmp_path: Path) -> Non
 
     done = scored(source, tmp_path / "run", seed=1)
     network = convnet(1)
-    for condition in source.conditions():
+    for condition in transferred([source]):
         place = f"pixel:{condition.settings['source_condition']}"
         files = [source.files[place][image] for image in noise(IMAGES).ids]
         x_adv = torch.stack([torch.from_numpy(read_adversarial(file).x_adv) for file in files])
@@ -141,7 +141,7 @@ def test_a_run_that_was_killed_goes_on(source: Source, tmp_path: Path) -> None:
 
     from robustbench_twicing.evaluation.runner import Options, evaluate_models
 
-    conditions = [clean(), *source.conditions()]
+    conditions = [clean(), *transferred([source])]
     task = make_task(saved_dataset([source]), conditions)
     out, options = tmp_path / "killed", Options(batch_size=BATCH)
     with pytest.raises(KeyboardInterrupt):
@@ -207,6 +207,28 @@ def test_a_run_that_is_not_finished_is_refused(tmp_path: Path) -> None:
     folder.part_path(evaluation, 1).unlink()
     with pytest.raises(UserError, match="is not finished; give its eval again"):
         read_sources(folder)
+
+
+def test_models_with_the_same_weights_are_told_apart(source: Source) -> None:
+    """As a plain network and one with twicing layers are; but not one network under two labels."""
+    record = source.evaluation.record
+    plain, twicing = (
+        source._replace(
+            evaluation=replace(
+                source.evaluation,
+                label=name,
+                record=replace(record, model=name, weights_sha256="12345678" * 8),
+            )
+        )
+        for name in ("plain", "twicing")
+    )
+    ids = [condition.id for condition in transferred([plain, twicing])]
+    assert (ids[0], ids[-1]) == (
+        "transfer/12345678-plain/fgsm:1/255",
+        "transfer/12345678-twicing/pgd:8/255",
+    )
+    with pytest.raises(UserError, match="fgsm@1/255 on plain and on plain is one attack on one"):
+        transferred([plain, plain])
 
 
 def test_sources_of_unlike_images_are_refused(source: Source, tmp_path: Path) -> None:
