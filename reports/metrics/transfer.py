@@ -92,7 +92,8 @@ def save_transfers(rates: pd.DataFrame, folder: Path) -> list[Path]:
     """Write transfer.csv into a folder, where there are such rows; its path."""
     if rates.empty:
         return []
-    return [save_csv(rates.drop(columns="entry"), folder / "transfer.csv")]
+    whole = {name: "Int64" for name in rates if str(name).startswith("n_")}
+    return [save_csv(rates.drop(columns="entry").astype(whole), folder / "transfer.csv")]
 
 
 def _pairs(runs: Runs, positions: Sequence[int]) -> Iterator[_Pair]:

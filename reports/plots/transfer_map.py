@@ -35,7 +35,7 @@ def transfer_pictures(rates: pd.DataFrame) -> Iterator[Picture]:
             .to_numpy(float)
             for name in SHOWN
         }
-        control = rows.drop_duplicates("target").set_index("target")["control_top1"]
+        control = rows.groupby("target", sort=False)["control_top1"].first()
         title = f"Transfer of {attack}: {dataset}, protocol {protocol}"
         figure = _drawn(numbers, labels, control.reindex(labels[1]).to_numpy(float), title)
         alt = "Two maps of numbers, the networks on which images were made down and those that "

@@ -108,7 +108,9 @@ def _images(
     folder: RunFolder, evaluation: Evaluation, files: Mapping[str, Mapping[int, Path]]
 ) -> dict[int, SavedImage]:
     """What the records say of the images that were saved under any condition."""
-    paths = {at: path for of in files.values() for at, path in of.items()}
+    paths = dict[int, Path]()
+    for of_attack in files.values():
+        paths = dict(of_attack) | paths
     images = dict[int, SavedImage]()
     for part in sorted({at // folder.manifest.part_size for at in paths}):
         if part >= folder.part_count(evaluation):
@@ -184,7 +186,7 @@ def _transferred(source: Source, attack: Condition, name: str) -> Condition:
             "are: the attacks knew nothing of the network whose number it is.",
             *attack.notes,
         ),
-        flags=(*attack.flags, *(f"attack-in-{precision}" for _ in computed)),
+        flags=(*attack.flags, f"attack-in-{precision}") if computed else attack.flags,
         code_sha256=attack.code_sha256,
     )
 

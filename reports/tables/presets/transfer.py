@@ -52,7 +52,7 @@ def transfer(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table
         ]
     )
     described = about(used, range(len(lines)), ("line",)).set_axis(index)
-    lacking = rates.loc[rates["rate"].isna() & (rates["n_both_right"].isna()), "source"]
+    lacking = rates.loc[rates["n_both_right"].isna(), "source"]
     known = rows[rows["attack"] == TRANSFER]
     place = rows.iloc[0]
     yield Table(
