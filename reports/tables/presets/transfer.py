@@ -33,8 +33,8 @@ def transfer(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table
     if rates.empty:
         return
     for _, same in rates.groupby("condition", sort=False):
-        entries = [position for position in same["entry"] if _is_transferred(runs, position)]
-        check_alike(runs, str(same["condition"].iloc[0]), entries)
+        condition = str(same["condition"].iloc[0])
+        check_alike(runs, condition, [int(entry) for entry in same["entry"]])
     targets = list(dict.fromkeys(rates["target"]))
     lines = list(_lines(rates, rows, targets))
     index = pd.MultiIndex.from_tuples([line[:2] for line in lines], names=["attack", "made on"])
@@ -78,10 +78,6 @@ def transfer(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table
             *notes(runs, known),
         ),
     )
-
-
-def _is_transferred(runs: Runs, position: int) -> bool:
-    return runs.entries[position].condition.is_transferred
 
 
 Line = tuple[str, str, dict[str, tuple[Any, ...]]]

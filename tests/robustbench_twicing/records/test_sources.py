@@ -60,7 +60,9 @@ def scored(
 
 
 def facts(records: pd.DataFrame, condition: str) -> str:
-    return text(records.loc[records["condition"] == condition, FACTS])
+    return text(records[records["condition"] == condition][[*FACTS, "condition"]]).replace(
+        condition, "CONDITION"
+    )
 
 
 def test_attacks_on_the_network_are_its_conditions(source: Source) -> None:
