@@ -145,7 +145,7 @@ def _counts(runs: Runs, pairs: Sequence[_Pair]) -> dict[int, dict[str, int]]:
     if not known:
         return {}
     columns = [list(column) for column in zip(*known, strict=True)]
-    entries = {entry for _, *of_pair in known for entry in of_pair if entry is not None}
+    entries = {entry for _, *of_pair in known for entry in of_pair}
     rows = runs.arrow_of(_SQL, entries, columns).to_pylist()
     return {row.pop("place"): row for row in rows}
 

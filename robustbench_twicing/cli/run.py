@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..errors import UserError
 from .progress import TeamReport, show_progress
 from .request.options import EvalOptions
-from .signals import StoppedError, stopping_on_signals
+from .signals import DONE, ERROR_ROWS, INCOMPLETE, StoppedError, stopping_on_signals
 
 if TYPE_CHECKING:
     from ..evaluation.distributed import Team
@@ -85,6 +85,57 @@ def evaluate(
     why = stop.reason or "another process works on them, or ended before it had done them"
     unfinished = f"{left} images left ({why}); {go_on}"
     return EvalStatus(done, shard, left, unfinished, request.models_left_out)
+
+
+def evaluate_and_show(
+    options: EvalOptions, read: "Callable[[EvalOptions], Request] | None" = None
+) -> int:
+    """Load, evaluate, write results.csv, print the table.
+
+    Args:
+        options: as typed.
+        read: as `evaluate` takes it.
+
+    Returns:
+        Exit status.
+    """
+    from ..evaluation.distributed import join_team
+    from .terminal import Console
+
+    team = join_team()
+    done = evaluate(options, team, read=read)
+    if not team.is_main:
+        return DONE
+    folder, complete = done.run.folder, done.run.complete
+    status = _show(folder, done.shard)
+    if folder.complete and not complete:
+        # Another process finished the last part meanwhile, and its results.csv may have been
+        # written over by this one's, which lacks that part.
+        status = _show(folder, done.shard)
+    for line in done.models_left_out:
+        Console().print(line, soft_wrap=True, highlight=False, markup=False)
+        status = ERROR_ROWS
+    if folder.complete or not done.unfinished:
+        return status
+    sys.stderr.write(f"{done.unfinished}\n")
+    return INCOMPLETE if status == DONE else status
+
+
+def _show(folder: "RunFolder", shard: "Shard") -> int:
+    """Save and show what there is now; the exit status, for which a shard needs its own parts."""
+    from reports import corruption_scores, merge, results, with_worst
+
+    from .results import exit_status, show_results
+    from .terminal import Console
+
+    runs = with_worst(merge([folder]))
+    table = results(runs)
+    show_results(runs, table, corruption_scores(table), folder=folder.path, must_save=True)
+    status = exit_status(table)
+    if status == INCOMPLETE and shard.count > 1 and not images_left(folder, shard):
+        Console().print(f"shard {shard.index}/{shard.count} is done; report merges when all are.")
+        return DONE
+    return status
 
 
 def images_left(folder: "RunFolder", shard: "Shard") -> int:

@@ -8,7 +8,7 @@ import typer
 
 from ..request.command import add_command
 from ..request.options import EvalOptions
-from . import eval as eval_command
+from ..run import evaluate_and_show
 
 OPTIONS = (
     *("model", "checkpoint", "weights", "label", "num_classes", "arch_override"),
@@ -43,4 +43,4 @@ def run(options: EvalOptions, run_dirs: list[Path]) -> int:
     """
     from ..request.transfer import make_transfer_request
 
-    return eval_command.run(options, partial(make_transfer_request, run_dirs))
+    return evaluate_and_show(options, partial(make_transfer_request, run_dirs))
