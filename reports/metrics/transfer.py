@@ -6,6 +6,7 @@ the diagonal, are those of the attack itself.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,7 +82,7 @@ def transfer_rates(runs: Runs, table: pd.DataFrame) -> pd.DataFrame:
         for position in map(int, table.index[scored])
         if runs.entries[position].condition.is_transferred
     ]
-    pairs = list(dict.fromkeys(_pairs(runs, positions)))
+    pairs = sorted(_pairs(runs, positions), key=partial(_place, runs))
     counts = _counts(runs, pairs)
     top1 = table["top1"]
     rows = [_row(runs, pair, counts.get(number), top1) for number, pair in enumerate(pairs)]
@@ -109,6 +110,14 @@ def _pairs(runs: Runs, positions: Sequence[int]) -> Iterator[_Pair]:
         if source is not None and label not in labels:
             yield _Pair(source, source, members[0])
         yield from (_Pair(position, source, position) for position in members)
+
+
+def _place(runs: Runs, pair: _Pair) -> list[int]:
+    """Sources and targets in the order of the labels, those that are none of them behind."""
+    labels = list(dict.fromkeys(entry.evaluation.label for entry in runs.entries))
+    source = str(runs.entries[pair.shown].condition.settings["source_label"])
+    target = runs.entries[pair.target].evaluation.label
+    return [labels.index(label) if label in labels else len(labels) for label in (source, target)]
 
 
 def _source(runs: Runs, target: Entry) -> int | None:

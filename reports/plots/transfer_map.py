@@ -57,14 +57,15 @@ def _drawn(
         size = 3.2 + 2.2 * max(2, len(targets)), 1.8 + 0.5 * (len(sources) + 1)
         figure = Figure(figsize=size)
         axes = figure.subplots(1, 2, sharey=True)
-        for ax, (name, heading) in zip(axes, SHOWN.items(), strict=True):
-            last = control if name == "top1" else np.full(len(targets), np.nan)
-            rows = np.vstack([numbers[name], last])
-            heat_map(ax, rows, down=[*down, "random noise"], across=across)
+        # The second one first, for its axis is shared, and the first has a row more.
+        heat_map(axes[1], numbers["rate"], down=down, across=across)
+        below = np.vstack([numbers["top1"], control])
+        heat_map(axes[0], below, down=[*down, "random noise"], across=across)
+        for ax, heading in zip(axes, SHOWN.values(), strict=True):
             ax.set_title(heading)
             ax.set_xlabel("scored on")
         axes[0].set_ylabel("made on")
-        figure.suptitle(lettering(title, 80))
+        figure.suptitle(lettering(title, 80), y=1.04)
     return figure
 
 

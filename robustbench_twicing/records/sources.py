@@ -146,7 +146,7 @@ def transferred(sources: Sequence[Source]) -> list[Condition]:
     conditions: dict[str, Condition] = {}
     for source in sources:
         several = len(models[source.digits]) > 1
-        name = f"{source.digits}-{source.evaluation.record.model}" if several else source.digits
+        name = f"{source.digits}/{source.evaluation.record.model}" if several else source.digits
         for attack in source.attacks:
             condition = _transferred(source, attack, f"{TRANSFER}/{name}")
             if condition.key in conditions:

@@ -31,7 +31,7 @@ def test_sources_are_down_and_targets_across() -> None:
     ]
     assert cells[0] == {(0, 0): "5.0", (1, 0): "61.0", (1, 1): "12.5", (1, 2): "80.0"}
     assert cells[1] == {(0, 0): "95.0", (1, 0): "30.0"}
-    assert [len(ax.patches) for ax in (top1, rate)] == [2, 4]
+    assert [len(ax.patches) for ax in (top1, rate)] == [2, 2]
     assert "a on b: top-1 61.0, transfer rate 30.0" in picture.alt
     assert "b on b: top-1 12.5." in picture.alt
 

@@ -224,8 +224,8 @@ def test_models_with_the_same_weights_are_told_apart(source: Source) -> None:
     )
     ids = [condition.id for condition in transferred([plain, twicing])]
     assert (ids[0], ids[-1]) == (
-        "transfer/12345678-plain/fgsm:1/255",
-        "transfer/12345678-twicing/pgd:8/255",
+        "transfer/12345678/plain/fgsm:1/255",
+        "transfer/12345678/twicing/pgd:8/255",
     )
     with pytest.raises(UserError, match="fgsm@1/255 on plain and on plain is one attack on one"):
         transferred([plain, plain])
