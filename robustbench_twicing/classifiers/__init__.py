@@ -3,6 +3,7 @@
 - `loading`: `load_model`, from a name and a checkpoint; `user_code`: from code of one's own.
 - `config_file`: the preprocessing that a file beside the weights asks for.
 - `classifier`: `Classifier`, which holds preprocessing, network and `label_layers`.
+- `probe`: tokens and attention of every layer, shown while a network computes.
 - `gradient`: of the loss at the pixels; `precision`: number formats of the passes.
 - `kernels`: faster computing of the same numbers.
 - `network_state`: what a network's answers depend on, compared and put back: `snapshots` of the
@@ -18,6 +19,7 @@ __all__ = [
     "loading",
     "network_state",
     "precision",
+    "probe",
     "torch_state",
     "user_code",
 ]

@@ -11,6 +11,7 @@ from .. import __version__
 from ..errors import UserError
 from ..files.printable import one_line
 from .commands import (
+    analyze,
     attacks,
     compare,
     corrupt,
@@ -67,7 +68,7 @@ def _show_version(wanted: bool) -> None:
 
 COMMANDS = (
     *(demo, eval, plan, transfer, report, compare, verify, inspect, data, corrupt, train, models),
-    *(attacks, efficiency),
+    *(attacks, efficiency, analyze),
 )
 
 

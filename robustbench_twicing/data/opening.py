@@ -11,7 +11,7 @@ from ..files.printable import count
 from .arrays import open_arrays
 from .dataset import Dataset
 from .fashion_mnist import CUT, is_fashion_mnist, open_fashion_mnist
-from .folders.class_folders import label_by_folder
+from .folders.class_folders import Labelled, has_wnid_folders, label_by_folder
 from .folders.class_list import OwnClasses, order_of_wnids, read_classes
 from .folders.image_files import files_dataset
 from .folders.label_file import read_label_file
@@ -60,6 +60,7 @@ def open_dataset(
     classes: StrPath | None = None,
     limit: int | None = None,
     seed: int = 0,
+    needs_labels: bool = True,
 ) -> Dataset:
     """Open labelled images; nothing is decoded yet.
 
@@ -78,6 +79,8 @@ def open_dataset(
         classes: own classes: a text file, one folder name a line, or JSON name -> index.
         limit: keep this many images, spread over the classes (see `limit_dataset`).
         seed: of that choice.
+        needs_labels: False for images that are looked at and not scored: a folder that is not
+            sorted by wnid is taken without labels, as one class.
 
     Raises:
         UserError: nothing there, no images, labels that cannot be trusted, not the set that the
@@ -92,7 +95,10 @@ def open_dataset(
         dataset = open_known(known, _absolute(path))
     else:
         class_list = read_classes(_absolute(classes)) if classes is not None else None
-        dataset = _open(path, _absolute(labels) if labels is not None else None, class_list)
+        if not needs_labels and labels is None and classes is None:
+            dataset = _open_unlabelled(path)
+        else:
+            dataset = _open(path, _absolute(labels) if labels is not None else None, class_list)
         dataset = dataset.remarked(order_of_wnids(class_list) if class_list is not None else ())
     chosen = dataset if limit is None else limit_dataset(dataset, limit, seed=seed)
     return with_robustbench_note(chosen)
@@ -115,6 +121,18 @@ def _open(spec: str, labels: Path | None, classes: OwnClasses | None) -> Dataset
     if path.suffix.lower() not in ARRAY_ENDINGS:
         raise UserError(f"{path} is a single file; {RIGHT_FORM}{_unpack(path)}")
     return open_arrays(path, labels, classes)
+
+
+def _open_unlabelled(spec: str) -> Dataset:
+    """A folder whose labels nobody needs; anything else has its own."""
+    root = _absolute(spec)
+    if root.is_dir() and not (root / "images.npy").is_file():
+        listing = scan(root)
+        check_has_images(listing)
+        if not has_wnid_folders(listing):
+            labels = (0,) * len(listing.images)
+            return files_dataset(listing, Labelled(listing.images, labels, None, "no labels"))
+    return _open(spec, None, None)
 
 
 def _refuse_labels(name: str, labels: Path | None, classes: OwnClasses | None) -> None:

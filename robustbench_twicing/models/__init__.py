@@ -8,6 +8,7 @@
 """
 
 __all__ = [
+    "attention",
     "build",
     "checks",
     "facts",
@@ -17,5 +18,6 @@ __all__ = [
     "resolve",
     "spec",
     "table",
+    "vit",
 ]
 """The modules that other rooms may use."""

@@ -9,13 +9,13 @@ import typer
 
 from .options import EvalOptions
 
-
 def add_command(
     app: typer.Typer,
     name: str,
     run: Callable[..., int | None],
     *,
     help_text: str,
+    options: type[EvalOptions] = EvalOptions,
     only: Collection[str] | None = None,
     arguments: Mapping[str, Any] | None = None,
 ) -> None:
@@ -29,6 +29,7 @@ def add_command(
         name: of the command.
         run: called with the options, and the arguments by name.
         help_text: one line.
+        options: a class that may add options of its own.
         only: options that it takes; all unless given.
         arguments: what it takes besides, by name with its annotation; each is needed.
     """
@@ -36,9 +37,9 @@ def add_command(
 
     def command(**values: Any) -> int | None:
         given = {argument: values.pop(argument) for argument in arguments}
-        return run(EvalOptions(**values), **given)
+        return run(options(**values), **given)
 
-    taken = [option for option in fields(EvalOptions) if only is None or option.name in only]
+    taken = [option for option in fields(options) if only is None or option.name in only]
     parameters = [
         inspect.Parameter(argument, inspect.Parameter.KEYWORD_ONLY, annotation=annotation)
         for argument, annotation in arguments.items()

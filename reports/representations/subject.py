@@ -1,0 +1,29 @@
+"""One analysed model, and the numbers of each image that its tables are made from."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+
+class Subject(NamedTuple):
+    """One model on some images.
+
+    Attributes:
+        label: name in tables.
+        model: its printed name.
+        checkpoint_sha256: of its file.
+        dataset: name of the data set.
+        flags: what must be known about every number.
+        images: ids of all images, in order.
+        tables: by name of the analysis: ``image``, the columns that say of what a number is, and
+            those of numbers.
+    """
+
+    label: str
+    model: str
+    checkpoint_sha256: str
+    dataset: str
+    flags: Sequence[str]
+    images: Sequence[str]
+    tables: Mapping[str, pd.DataFrame]

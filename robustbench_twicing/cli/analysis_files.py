@@ -1,0 +1,89 @@
+"""What analyze makes of what was measured: tables, pictures, and lines on the terminal."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+from rich.console import Console
+
+from reports.plots import save_pictures
+from reports.plots.similarity_curves import similarity_pictures
+from reports.representations.similarity import (
+    KEYS,
+    by_image_table,
+    difference_table,
+    similarity_table,
+)
+from reports.representations.subject import Subject
+from reports.tables.formats.as_console import print_columns
+from reports.tables.formats.layout import TextColumn
+from reports.text.csv_text import save_csv
+
+
+def write_similarity(
+    subjects: Sequence[Subject],
+    folder: Path,
+    console: Console,
+    *,
+    drawn: Sequence[str],
+    tokens: str,
+    seed: int,
+) -> None:
+    """Write tables and the picture of token similarity, and print each model's last layer.
+
+    Args:
+        subjects: models, the first of which the others are compared with.
+        folder: where to.
+        console: where to print.
+        drawn: tensors, from left to right.
+        tokens: which are drawn and printed, ``all`` or ``patches``.
+        seed: of the bootstrap over images.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    table = similarity_table(subjects, seed=seed)
+    differences = difference_table(subjects, seed=seed)
+    save_csv(table, folder / "similarity.csv")
+    save_csv(by_image_table(subjects), folder / "similarity_by_image.csv")
+    if len(subjects) > 1:
+        save_csv(differences, folder / "similarity_differences.csv")
+    save_pictures(similarity_pictures(table, tensors=drawn, tokens=tokens), folder)
+    last = _last_layers(table[table["tokens"] == tokens], drawn)
+    _print(last, differences, console)
+    console.print(
+        f"Mean cosine of pairs of {tokens} tokens at the last layer, "
+        "with 95 % intervals over images.",
+        soft_wrap=True,
+        highlight=False,
+        markup=False,
+    )
+
+
+def _last_layers(table: pd.DataFrame, tensors: Sequence[str]) -> pd.DataFrame:
+    """Rows of the last numbered layer, tensor by tensor, label by label."""
+    rows = table[table["layer"].str.isdigit()]
+    last = rows.groupby(["tensor", "label"], sort=False).tail(1).set_index("tensor")
+    return pd.concat([last.loc[[tensor]] for tensor in tensors]).reset_index()
+
+
+def _print(last: pd.DataFrame, differences: pd.DataFrame, console: Console) -> None:
+    compared = differences.set_index(["label", *KEYS])
+    texts: dict[str, list[str]] = {"tensor": [], "layer": [], "similarity": [], "to the first": []}
+    for row in last.to_dict("records"):
+        key = (row["label"], *(row[name] for name in KEYS))
+        texts["tensor"].append(row["tensor"])
+        texts["layer"].append(row["layer"])
+        texts["similarity"].append(_interval(row, "similarity"))
+        texts["to the first"].append(
+            _interval(compared.loc[key].to_dict(), "difference") if key in compared.index else ""
+        )
+    if not len(differences):
+        del texts["to the first"]
+    names = TextColumn("model", list(last["label"]), is_name=True)
+    print_columns([names], [TextColumn(head, column) for head, column in texts.items()], console)
+
+
+def _interval(row: dict[str, float], name: str) -> str:
+    low, high = row[f"{name}_ci_low"], row[f"{name}_ci_high"]
+    return f"{row[name]:.3f} [{low:.3f}, {high:.3f}]"

@@ -1,0 +1,108 @@
+"""analyze: what networks make of the tokens of images."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from ...errors import UserError
+from ..request.analysis import SHARED, AnalysisOptions, open_images, parse_names
+from ..request.command import add_command
+
+if TYPE_CHECKING:
+    from reports.representations.subject import Subject
+
+    from ...analysis.measures import Measure
+    from ...classifiers.classifier import Classifier
+    from ...data.dataset import Dataset
+    from ...evaluation.options import Options
+    from ..terminal import Console
+
+DRAWN = ("attention", "block")
+"""Tensors that are drawn where none is named."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_command(
+        app,
+        "analyze",
+        run,
+        options=AnalysisOptions,
+        help_text="Token similarity by layer: tables, pictures.",
+        only=(*SHARED, "tensor", "tokens"),
+    )
+
+
+def run(options: AnalysisOptions) -> None:
+    """Measure all models on the same images, write tables and pictures, print the last layers."""
+    from ...analysis import measures
+    from ...analysis.record import describe, save
+    from ...classifiers.probe import check_supported
+    from ..analysis_files import write_similarity
+    from ..request.models import load_models, set_threads
+    from ..request.request import default_out, make_run_options
+    from ..run_folders import check_out
+    from ..terminal import Console
+
+    tensors = parse_names(
+        "--tensor", options.tensor or ",".join(measures.TOKEN_TENSORS), measures.TOKEN_TENSORS
+    )
+    if options.tokens not in measures.TOKENS:
+        raise UserError(f"--tokens {options.tokens!r} is unknown; it is all or patches")
+    if not options.model:
+        raise UserError("no --model is given; name one, like --model deit_tiny_patch16_224")
+    check_out(None if options.out is None else Path(options.out))
+    computing = make_run_options(options)
+    set_threads(options.threads)
+    data = open_images(options)
+    models = load_models(options).models
+    for model in models.values():
+        check_supported(model)
+    out = Path(options.out or default_out(f"analysis-{next(iter(models))}"))
+    console = Console()
+    subjects, left_out = _measure(
+        models, data, {"similarity": measures.similarity(tensors)}, computing
+    )
+    drawn = tensors if options.tensor else [name for name in tensors if name in DRAWN]
+    write_similarity(subjects, out, console, drawn=drawn, tokens=options.tokens, seed=options.seed)
+    settings = {"tensors": tensors, "tokens": options.tokens, "seed": options.seed}
+    save(describe(models, data, computing, settings=settings, left_out=left_out), out)
+    _say(console, f"analysis: {out}")
+
+
+def _measure(
+    models: "Mapping[str, Classifier]",
+    data: "Dataset",
+    measures: "Mapping[str, Measure]",
+    options: "Options",
+) -> "tuple[Sequence[Subject], Mapping[str, Mapping[str, str]]]":
+    """Numbers of all models, and what of the images could not be decoded for each."""
+    from reports.representations.subject import Subject
+
+    from ...analysis.running import measure_images
+    from ..progress import show_progress
+
+    subjects, left_out = list[Subject](), dict[str, Mapping[str, str]]()
+    images = len(models) * len(data)
+    with show_progress(images, images) as report:
+        for label, model in models.items():
+            measured = measure_images(label, model, data, measures, options, report=report)
+            left_out[label] = measured.left_out
+            subjects.append(
+                Subject(
+                    label,
+                    model.record.model,
+                    model.record.checkpoint_sha256,
+                    data.name,
+                    (*model.record.flags, *data.flags),
+                    data.ids,
+                    measured.tables,
+                )
+            )
+    return subjects, left_out
+
+
+def _say(console: "Console", line: str) -> None:
+    console.print(line, soft_wrap=True, highlight=False, markup=False)

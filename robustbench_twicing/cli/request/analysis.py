@@ -1,0 +1,103 @@
+"""Options of an analysis: those of an evaluation that mean something to it, and its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...errors import UserError
+from .options import WHAT, EvalOptions
+
+if TYPE_CHECKING:
+    from ...data.dataset import Dataset
+
+SHARED = (
+    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override"),
+    *("data", "limit", "limit_seed"),
+    *("attention", "memory_format"),
+    *("resize", "crop", "interpolation", "mean", "std", "normalize", "on_bad_image"),
+    *("batch_size", "device", "threads", "workers", "cache", "seed", "out"),
+)
+"""Those of eval that change what is analysed, or how it is computed."""
+ANALYSIS = "What is analysed"
+
+
+@dataclass(frozen=True)
+class AnalysisOptions(EvalOptions):
+    """What `analyze` is asked for, as typed on the command line."""
+
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            help="Seeded subset of N images, the same for every model.",
+            rich_help_panel=WHAT,
+        ),
+    ] = 100
+    tensor: Annotated[
+        str | None,
+        typer.Option(
+            "--tensor",
+            metavar="NAMES",
+            help="Measured and drawn, of attention, block, mix; else all, and the first two.",
+            rich_help_panel=ANALYSIS,
+        ),
+    ] = None
+    tokens: Annotated[
+        str,
+        typer.Option(
+            "--tokens",
+            help="Drawn: all, or patches, to compare families.",
+            rich_help_panel=ANALYSIS,
+        ),
+    ] = "all"
+
+
+def parse_names(option: str, text: str, known: Sequence[str]) -> list[str]:
+    """Names separated by commas, each once.
+
+    Args:
+        option: where they were typed.
+        text: as typed.
+        known: what they may be.
+
+    Raises:
+        UserError: one is unknown, or none is there.
+    """
+    names = list(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in names:
+        if name not in known:
+            raise UserError(f"{option} {name!r} is unknown; known: {', '.join(known)}")
+    return names
+
+
+def open_images(options: AnalysisOptions) -> "Dataset":
+    """The one data set whose images are analysed; it needs no labels.
+
+    Args:
+        options: as typed.
+
+    Raises:
+        UserError: none or several, or as `open_dataset`.
+    """
+    from pathlib import Path
+
+    from ...data.crop_cache import cache_crops
+    from ...data.opening import open_dataset
+    from .data_sets import NO_DATA
+
+    if not options.data:
+        raise UserError(NO_DATA)
+    if len(options.data) > 1:
+        raise UserError(
+            f"analyze takes the images of one --data, not of {len(options.data)}; analyse each "
+            "with an --out of its own"
+        )
+    data = open_dataset(
+        options.data[0],
+        limit=options.limit,
+        seed=options.limit_seed,
+        needs_labels=False,
+    )
+    return data if options.cache is None else cache_crops(data, Path(options.cache))

@@ -1,0 +1,81 @@
+"""Photographs under DeiT-tiny's weights, run as three architectures, against values of others."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from robustbench_twicing.analysis.measures import similarity
+from robustbench_twicing.classifiers.probe import LayerTensor, probe
+from tests.robustbench_twicing.analysis.golden import (
+    PHOTOGRAPHS,
+    VARIANTS,
+    network,
+    photographs,
+    pixels,
+    read,
+)
+
+pytestmark = [pytest.mark.slow, pytest.mark.golden]
+NAMES = {"block": "block", "attention": "attn", "mix": "mix"}
+FLOAT32 = 2e-5
+
+
+@pytest.fixture(scope="module")
+def golden(shared: Path) -> dict[str, Any]:
+    return read(shared)
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def measured(
+    request: pytest.FixtureRequest, shared: Path, golden: dict[str, Any]
+) -> tuple[dict[str, Any], dict[torch.dtype, dict[tuple[str, str], Tensor]]]:
+    """The reference, and similarity by number format, name in the reference and layer."""
+    model = network(shared, request.param)
+    images = pixels(photographs(shared, golden["images"][:PHOTOGRAPHS]), model)
+    by_type = {}
+    for dtype in (torch.float32, torch.float64):
+        values: dict[tuple[str, str], Tensor] = {}
+
+        def look(seen: LayerTensor, values: dict[tuple[str, str], Tensor] = values) -> None:
+            for (tensor, tokens, layer), numbers in similarity().rows(seen):
+                key = ("final_norm", "12") if layer == "norm" else (NAMES[tensor], layer)
+                values[f"{key[0]}_{tokens}", key[1]] = numbers["similarity"]
+
+        with torch.inference_mode(), probe(model.to(dtype), similarity().tensors, look):
+            model(images.to(dtype))
+        by_type[dtype] = values
+    return golden["variants"][request.param], by_type
+
+
+def test_similarity_of_each_image(measured: Any) -> None:
+    """Block outputs, image by image, in float64 and float32."""
+    reference, by_type = measured
+    for name, layers in reference["similarity_per_image"].items():
+        for layer, images in layers.items():
+            expected = torch.tensor(images[:PHOTOGRAPHS], dtype=torch.float64)
+            for dtype, atol in ((torch.float64, 1e-9), (torch.float32, FLOAT32)):
+                torch.testing.assert_close(
+                    by_type[dtype][name, layer], expected, atol=atol, rtol=0, msg=f"{name} {layer}"
+                )
+
+
+def test_float32_agrees_with_float64(measured: Any) -> None:
+    """In every tensor and layer, of which the reference has the means over twenty images."""
+    reference, by_type = measured
+    in_reference = {
+        (name, layer) for name, layers in reference["similarity_mean"].items() for layer in layers
+    }
+    assert by_type[torch.float64].keys() == in_reference
+    for key, values in by_type[torch.float64].items():
+        torch.testing.assert_close(by_type[torch.float32][key], values, atol=FLOAT32, rtol=0)
+
+
+@pytest.mark.skipif(PHOTOGRAPHS < 20, reason="means over all twenty photographs: make golden")
+def test_means_over_the_photographs(measured: Any) -> None:
+    reference, by_type = measured
+    for (name, layer), values in by_type[torch.float64].items():
+        expected = reference["similarity_mean"][name][layer]
+        assert float(values.mean()) == pytest.approx(expected, abs=1e-9), f"{name} {layer}"

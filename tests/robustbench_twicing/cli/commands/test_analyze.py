@@ -1,0 +1,155 @@
+"""analyze: its files, what it prints, and mistakes before any work."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from robustbench_twicing.cli.app import main
+
+VIT = ("--model", "timm:test_vit=random:0")
+PHOTOS = ("--data", "samples:imagenet")
+LAYERS = 6
+
+
+def analyze(*arguments: str) -> int:
+    return main(["analyze", "--device", "cpu", *arguments])
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def unlabelled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four images side by side, without a class; and a fifth file that is none."""
+    folder = tmp_path_factory.mktemp("unlabelled")
+    rng = np.random.default_rng(0)
+    for number in range(4):
+        pixels = rng.integers(0, 256, (180, 180, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / f"{number}.png")
+    (folder / "broken.png").write_bytes(b"no image")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory, unlabelled: Path) -> Path:
+    """Two models on the images that can be decoded."""
+    out = tmp_path_factory.mktemp("done") / "analysis"
+    second = ("--model", "timm:test_vit=random:1", "--label", "one", "--label", "two")
+    data = ("--data", str(unlabelled), "--on-bad-image", "skip", "--batch-size", "3")
+    assert analyze(*VIT, *second, *data, "--out", str(out)) == 0
+    return out
+
+
+@pytest.mark.slow
+def test_tables(done: Path) -> None:
+    table = rows(done / "similarity.csv")
+    per_layer = LAYERS * 2 + LAYERS + 1 + 1  # attention and mix; block with input and last norm
+    assert len(table) == 2 * 2 * per_layer
+    assert {row["n_images"] for row in table} == {"4"}
+    assert {row["flags"] for row in table} == {"random-weights"}
+    for row in table:
+        low, mean, high = (
+            float(row[name]) for name in ("similarity_ci_low", "similarity", "similarity_ci_high")
+        )
+        assert -1 <= low <= mean <= high <= 1
+    by_image = rows(done / "similarity_by_image.csv")
+    assert len(by_image) == 4 * len(table)
+    of_one = [
+        float(row["similarity"])
+        for row in by_image
+        if [row[key] for key in ("label", "tensor", "tokens", "layer")]
+        == ["two", "mix", "patches", "3"]
+    ]
+    (mean,) = (
+        float(row["similarity"])
+        for row in table
+        if [row[key] for key in ("label", "tensor", "tokens", "layer")]
+        == ["two", "mix", "patches", "3"]
+    )
+    assert np.mean(of_one) == pytest.approx(mean)
+    differences = rows(done / "similarity_differences.csv")
+    assert len(differences) == len(table) / 2
+    assert {row["baseline"] for row in differences} == {"one"}
+
+
+@pytest.mark.slow
+def test_the_record_says_what_the_numbers_are_of(done: Path) -> None:
+    record = json.loads((done / "analysis.json").read_text())
+    assert list(record["models"]) == ["one", "two"]
+    assert record["models"]["one"]["preprocessing"]["crop"] == 160
+    assert len(record["models"]["one"]["weights_sha256"]) == 64
+    assert record["dataset"]["images"] == [*(f"{number}.png" for number in range(4)), "broken.png"]
+    assert list(record["left_out"]["two"]) == ["broken.png"]
+    assert record["settings"] == {
+        "tensors": ["attention", "block", "mix"],
+        "tokens": "all",
+        "seed": 0,
+    }
+
+
+@pytest.mark.slow
+def test_pictures_in_three_formats(done: Path) -> None:
+    assert {path.name for path in done.iterdir()} == {
+        *("similarity.csv", "similarity_by_image.csv", "similarity_differences.csv"),
+        *("analysis.json", "similarity.png", "similarity.pdf", "similarity.svg"),
+    }
+
+
+@pytest.mark.slow
+def test_batch_size_and_order_change_nothing(
+    done: Path, unlabelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = ("--data", str(unlabelled), "--on-bad-image", "skip", "--batch-size", "1")
+    assert analyze(*VIT, "--tensor", "mix,block", *data, "--out", str(tmp_path)) == 0
+    shown = capsys.readouterr()
+    assert "timm:test_vit" in shown.out
+    assert "5/5 images" in shown.err
+    alone = {
+        (row["image"], row["tensor"], row["tokens"], row["layer"]): float(row["similarity"])
+        for row in rows(tmp_path / "similarity_by_image.csv")
+    }
+    together = {
+        (row["image"], row["tensor"], row["tokens"], row["layer"]): float(row["similarity"])
+        for row in rows(done / "similarity_by_image.csv")
+        if row["label"] == "one" and row["tensor"] != "attention"
+    }
+    assert alone == pytest.approx(together, abs=1e-6)
+    assert not (tmp_path / "similarity_differences.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ((*PHOTOS,), "no --model is given"),
+        ((*VIT,), "no --data is given"),
+        ((*VIT, *PHOTOS, *PHOTOS), "one --data, not of 2"),
+        ((*VIT, *PHOTOS, "--tensor", "heads"), "--tensor 'heads' is unknown; known: attention"),
+        ((*VIT, *PHOTOS, "--tokens", "some"), "--tokens 'some' is unknown; it is all or patches"),
+        ((*VIT, *PHOTOS, "--batch-size", "0"), "--batch-size 0 is not a positive number"),
+        (("--model", "timm:resnet18=random:0", *PHOTOS), "supported are DeiT and its variants"),
+    ],
+)
+def test_mistakes_are_one_line(
+    arguments: tuple[str, ...],
+    line: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert analyze(*arguments, "--out", str(tmp_path / "out")) == 1
+    shown = capsys.readouterr()
+    assert line in shown.err
+    assert shown.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_image_that_cannot_be_decoded_ends_it(
+    unlabelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert analyze(*VIT, "--data", str(unlabelled), "--out", str(tmp_path / "out")) == 1
+    assert "broken.png" in capsys.readouterr().err
