@@ -144,6 +144,8 @@ _MEANINGS = {
     r"variant-(.+)": "ImageNet-V2's variant {0}; papers mean matched-frequency.",
     r"worst-of-1": "at this budget, or a smaller one, only one attack was run.",
     r"worst-of-(\d+)": "{0} attacks were run at this budget or a smaller one.",
+    r"non-finite-tokens-(\d+)": "in this layer {0} images have a token that is no finite "
+    "number; the mean is over the others.",
     r"files-left-out": "some files of the data folder were left out; the manifest lists them.",
 }
 

@@ -48,7 +48,7 @@ def similarity_curves(
         _draw(ax, rows[rows["label"] == label], look_of[label], band=len(labels) <= MOST_BANDS)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("layer (0: input of the first)" if tensor == "block" else "layer")
-    lowest = rows[["similarity", "similarity_ci_low"]].min(axis=None)
+    lowest = rows[["similarity", "similarity_ci_low"]].to_numpy(float).min(initial=0)
     ax.set_ylim(-0.1 if lowest < 0 else 0, 1)
     ax.set_title(f"{lettering(TITLES[tensor], 44)}\n{TOKENS[tokens]}, {_images(rows)}")
 

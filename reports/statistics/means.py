@@ -28,12 +28,14 @@ def mean_intervals(
         Lower and upper bounds, each (numbers,); NaN where fewer than two images have the number,
         which says nothing of how it varies.
     """
+    if not len(values):
+        return np.full(values.shape[1], np.nan), np.full(values.shape[1], np.nan)
     present = np.isfinite(values)
     filled = np.where(present, values, 0.0)
     generator = np.random.default_rng([seed, len(values)])
     means = np.empty((draws, values.shape[1]))
-    step = max(1, MOST_COUNTS // max(1, len(values)))
-    shares = np.full(len(values), 1 / max(1, len(values)))
+    step = max(1, MOST_COUNTS // len(values))
+    shares = np.full(len(values), 1 / len(values))
     with np.errstate(invalid="ignore", divide="ignore"):  # a sample without any image that has it
         for start in range(0, draws, step):
             some = slice(start, min(start + step, draws))

@@ -102,7 +102,7 @@ def check_supported(model: Classifier) -> nn.Module:
     if kernels != "plain":
         reason = f"kernels={kernels!r} compute its layers otherwise"
     elif type(network) in _VITS:
-        blocks = list(network.get_submodule("blocks").children())
+        blocks: list[Any] = list(network.get_submodule("blocks").children())
         others = [block for block in blocks if type(block) not in _VIT_BLOCKS]
         others += [block.attn for block in blocks if not others and not _is_plain(block.attn)]
         reason = f"its layers are of {type(others[0]).__name__}" if others else ""
@@ -195,13 +195,15 @@ def _weights_sites(attention: Any, place: "_Place") -> Iterator[tuple[str, Calla
 
 def _queries_and_keys(attention: Any, outputs: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
     """Outputs of the projections as (B, heads, N, d); of class attention one query an image."""
-    heads = attention.num_heads
+    heads, images = attention.num_heads, len(outputs[0])
     if len(outputs) == 1:
-        q, k, _ = outputs[0].unflatten(2, (3, heads, -1)).unbind(2)
+        tokens = outputs[0].shape[1]
+        q, k, _ = outputs[0].view(images, tokens, 3, heads, -1).unbind(2)
         if type(attention) is Attention:
             q, k = attention.q_norm(q), attention.k_norm(k)
     else:
-        width = outputs[0].shape[-1]
-        q, k = (of.unflatten(-1, (-1, heads, width // heads)) for of in outputs)
-        q, k = q.flatten(1, -3), k[..., 0, :, :]
+        q, k = outputs
+        width = q.shape[-1]
+        q = q.view(images, -1, heads, width // heads)
+        k = k[..., :width].reshape(images, -1, heads, width // heads)
     return q.transpose(1, 2), k.transpose(1, 2)

@@ -1,7 +1,8 @@
 """What analyze makes of what was measured: tables, pictures, and lines on the terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -84,6 +85,6 @@ def _print(last: pd.DataFrame, differences: pd.DataFrame, console: Console) -> N
     print_columns([names], [TextColumn(head, column) for head, column in texts.items()], console)
 
 
-def _interval(row: dict[str, float], name: str) -> str:
+def _interval(row: Mapping[Hashable, Any], name: str) -> str:
     low, high = row[f"{name}_ci_low"], row[f"{name}_ci_high"]
     return f"{row[name]:.3f} [{low:.3f}, {high:.3f}]"

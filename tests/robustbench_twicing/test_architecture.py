@@ -19,7 +19,7 @@ MODULES = {path: ast.parse(path.read_text()) for path in FILES}
 LONGEST_FILE, LONGEST_FUNCTION = 250, 60
 ROOMS = {
     *("files", "data", "models", "checkpoints", "classifiers"),
-    *("conditions", "records", "evaluation", "training", "cli"),
+    *("conditions", "records", "evaluation", "analysis", "training", "cli"),
 }
 MOST_MODULES = 16
 """Directly in a folder."""
@@ -54,7 +54,7 @@ def test_this_test_sees_imports() -> None:
     assert len(FILES) > 60
 
 
-def test_there_are_ten_rooms() -> None:
+def test_there_are_eleven_rooms() -> None:
     """Which may import which is said by import-linter's contracts in pyproject.toml."""
     core = ROOT / "robustbench_twicing"
     assert {path.name for path in core.iterdir() if (path / "__init__.py").exists()} == ROOMS
@@ -83,7 +83,7 @@ def test_a_room_names_its_modules_and_imports_nothing_by_itself(room: str) -> No
     assert {one.rstrip("/") for one in modules | folders - data_only} <= {
         one.rstrip("/") for one in mentioned
     }
-    assert not list(imported(init))
+    assert set(imported(init)) <= {"importlib.import_module"}  # for names loaded on first use
 
 
 def test_rooms_use_of_each_other_only_what_is_meant_for_them() -> None:

@@ -9,6 +9,7 @@ import typer
 
 from .options import EvalOptions
 
+
 def add_command(
     app: typer.Typer,
     name: str,

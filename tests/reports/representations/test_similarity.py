@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -113,8 +114,8 @@ def test_the_picture_has_a_line_for_each_model() -> None:
     (picture,) = similarity_pictures(table, tensors=["block"], tokens="patches")
     (ax,) = picture.figure.axes
     first, second = ax.lines
-    assert list(first.get_xdata()) == [0, 1, 2, 10]
-    assert list(second.get_ydata()) == pytest.approx([0.1515, 0.1615, 0.1715, 0.1815])
+    assert np.ravel(first.get_xdata()).tolist() == [0, 1, 2, 10]
+    assert np.ravel(second.get_ydata()).tolist() == pytest.approx([0.1515, 0.1615, 0.1715, 0.1815])
     assert second.get_label() == "second\n(arch-override)"
     assert ax.get_title(loc="left").splitlines() == [
         "tokens after the block",

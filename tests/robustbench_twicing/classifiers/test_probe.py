@@ -13,6 +13,7 @@ from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.classifiers.probe import TENSORS, LayerTensor, probe
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.models.attention import set_attention
 from robustbench_twicing.models.build import build_model
 
 SIDE, DEPTH, HEADS = 32, 2, 2
@@ -108,7 +109,7 @@ def test_the_weights_are_those_that_mix_the_values(family: str) -> None:
     values: list[Tensor] = []
     name = "kv" if family.startswith("fan") else "qkv"
     for block in model.network.get_submodule("blocks").children():
-        block.attn.get_submodule(name).register_forward_hook(
+        block.get_submodule(f"attn.{name}").register_forward_hook(
             lambda module, inputs, output: values.append(
                 output.chunk(3 - 1 * (name == "kv"), -1)[-1]
             )
@@ -124,13 +125,13 @@ def test_the_weights_are_those_that_mix_the_values(family: str) -> None:
     assert len(mixes) == len(matrices) == DEPTH
     for v, a, mix in zip(values, matrices, mixes, strict=True):
         matrix = 2 * a - a @ a if "twicing" in family else a
-        v = v.unflatten(2, (HEADS, -1)).transpose(1, 2)
+        v = v.view(*v.shape[:2], HEADS, -1).transpose(1, 2)
         torch.testing.assert_close((matrix @ v).transpose(1, 2).flatten(2), mix)
 
 
 def test_normalised_queries_are_those_of_the_network() -> None:
     network = FAMILIES["timm with normalised queries"]()
-    network.get_submodule("blocks.0.attn").fused_attn = False
+    set_attention(network, "explicit")
     a: list[Tensor] = []
     model = classifier(network)
     network.get_submodule("blocks.0.attn.attn_drop").register_forward_hook(
