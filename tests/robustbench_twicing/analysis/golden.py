@@ -37,7 +37,12 @@ def photographs(shared: Path, images: list[str]) -> Dataset:
     return data.select([data.ids.index(image) for image in images])
 
 
-def pixels(data: Dataset, model: Classifier) -> Tensor:
-    """Float64 (N, 3, H, W) in [0, 1]; the reference divides in float64, too."""
+def network_input(data: Dataset, model: Classifier) -> Tensor:
+    """Float64 (N, 3, H, W); a classifier's own mean and std are rounded to float32."""
     crops = [data.pixels(index, model.preprocessing) for index in range(len(data))]
-    return torch.from_numpy(np.stack(crops)).permute(0, 3, 1, 2).double() / 255
+    pixels = torch.from_numpy(np.stack(crops)).double() / 255
+    mean, std = (
+        torch.tensor(of, dtype=torch.float64)
+        for of in (model.preprocessing.mean, model.preprocessing.std)
+    )
+    return ((pixels - mean) / std).permute(0, 3, 1, 2)

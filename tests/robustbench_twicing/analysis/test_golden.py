@@ -13,8 +13,8 @@ from tests.robustbench_twicing.analysis.golden import (
     PHOTOGRAPHS,
     VARIANTS,
     network,
+    network_input,
     photographs,
-    pixels,
     read,
 )
 
@@ -34,7 +34,7 @@ def measured(
 ) -> tuple[dict[str, Any], dict[torch.dtype, dict[tuple[str, str], Tensor]]]:
     """The reference, and similarity by number format, name in the reference and layer."""
     model = network(shared, request.param)
-    images = pixels(photographs(shared, golden["images"][:PHOTOGRAPHS]), model)
+    images = network_input(photographs(shared, golden["images"][:PHOTOGRAPHS]), model)
     by_type = {}
     for dtype in (torch.float32, torch.float64):
         values: dict[tuple[str, str], Tensor] = {}
@@ -45,7 +45,7 @@ def measured(
                 values[f"{key[0]}_{tokens}", key[1]] = numbers["similarity"]
 
         with torch.inference_mode(), probe(model.to(dtype), similarity().tensors, look):
-            model(images.to(dtype))
+            model.network(images.to(dtype))
         by_type[dtype] = values
     return golden["variants"][request.param], by_type
 
