@@ -3,7 +3,8 @@
 - `app`: `main`, its commands, and how failures reach the user; `commands/`: one file a command.
 - `request/`: from options to models, data sets and conditions.
 - `run`: an evaluation with progress (`progress`) that signals (`signals`) end in time.
-- `results`: results as commands show and save them; `tables`, `report_files`: what report makes.
+- `results`: results as commands show and save them; `tables`, `report_files`: what report makes;
+  `analysis_files`: what analyze makes.
 - `run_folders`: folders that are read or written; `terminal`: console and standard streams.
 - `api`: `evaluate`, the function that scripts call; `api_models`, `api_inputs`: its model
   and data; `api_conditions`, `api_functions`: its conditions; `api_messages`: its mistakes.
