@@ -16,7 +16,7 @@ from reports.merging.counts import Answers, Counts
 from reports.merging.runs import Entry, Runs
 from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.conditions.budgets import parse_budget
-from robustbench_twicing.conditions.condition import CLEAN, Condition, clean
+from robustbench_twicing.conditions.condition import CLEAN, TRANSFER, Condition, clean
 from robustbench_twicing.conditions.threat_model import norm_of
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.models.family import ModelAbout
@@ -39,6 +39,9 @@ def condition(name: str, protocol: str = "pixel", **settings: Any) -> Condition:
     """``clean``, ``pgd@4/255`` (under ``l2`` ``pgd@l2:0.5``) with these constants, or any other."""
     if name == CLEAN:
         return clean(protocol)
+    if name.startswith(f"{TRANSFER}/"):
+        eps = parse_budget(name.rpartition(":")[2], norm_of(protocol))
+        return replace(clean(protocol), id=name, attack=TRANSFER, eps=eps, settings=settings)
     attack, at, budget = name.partition("@")
     if not at:
         return replace(clean(protocol), id=name, attack=name.split("/")[0])
