@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -97,6 +98,26 @@ def test_an_image_counted_twice_is_refused(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", ONE, images=[*(f"{i}.png" for i in range(8)), "3.png"])
     with pytest.raises(UserError, match=r"image 3\.png is counted twice under clean for a"):
         merge([folder])
+
+
+def test_a_record_that_is_twice_in_one_part_is_refused(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", ONE)
+    evaluation = folder.manifest.evaluations[0]
+    part = folder.part(evaluation, 0)
+    folder.part_path(evaluation, 0).unlink()
+    again = pa.concat_tables([part.table, part.table.slice(0, 1)])
+    folder.write_part(evaluation, 0, part._replace(table=again))
+    with pytest.raises(UserError, match=r"image 0\.png is counted twice under clean for a"):
+        merge([folder])
+
+
+def test_what_happened_to_any_part_is_said(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", ONE)
+    evaluation = folder.manifest.evaluations[0]
+    part = folder.part(evaluation, 1)
+    folder.part_path(evaluation, 1).unlink()
+    folder.write_part(evaluation, 1, part._replace(flags=("batch-halved",)))
+    assert results(merge([folder]))["flags"].tolist() == ["batch-halved"] * 2
 
 
 def test_a_folder_given_twice_is_refused(tmp_path: Path) -> None:

@@ -129,3 +129,24 @@ def test_whatever_was_found_the_best_curve_is_nowhere_above_the_worst_case(
     frame = pd.DataFrame(rows, columns=[*COLUMNS, "entry"])
     runs = runs_of([entry(condition, n_images) for condition in conditions], frame)
     assert above_the_worst_case(runs) == {}
+
+
+def test_what_an_attack_found_before_it_failed_counts_in_the_best_curve() -> None:
+    conditions = conditions_of([("pgd", Fraction(1, 255))])
+    usual = {"target": 7, "clean_prediction": 7, "prediction": 3, "clean_rank": 0, "l2": 0.5}
+    usual |= {"clean_loss": 0.5, "loss": 1.0, "status": "ok"}
+    outcomes = [  # of clean pixels, of PGD, and FMN's radius
+        ({"rank": 0}, {"rank": 0, "linf": 1 / 255}, {"rank": 1, "radius": 0.4 / 255}),
+        ({"rank": 0}, {"rank": 1, "linf": 1 / 255}, {"status": "error", "message": "it failed"}),
+    ]
+    rows = [
+        {**usual, "index": image, "image": f"{image}.png", "entry": position, **outcome}
+        for image, of_image in enumerate(outcomes)
+        for position, outcome in enumerate(of_image)
+    ]
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, "entry"])
+    runs = runs_of([entry(condition, 2) for condition in conditions], frame)
+    table = results(with_worst(runs)).set_index("condition")
+    assert table.loc["worst@1/255", "top1"] == 0
+    curves = {curve.source: curve for curve in radius_curves(runs, results(runs))}
+    assert curves[BEST].radii.tolist() == pytest.approx([0.4, 1])
