@@ -8,14 +8,15 @@ from inspect import isfunction
 from pkgutil import iter_modules
 
 from .corruptions import corruption_condition
-from .declaration import ATTACKS, attack
+from .declaration import attack
 from .fgsm import fgsm
 from .finding import attack_name, find_attack
 from .fmn import fmn
 from .noise import noise
+from .patch import patch, patch_gradient, patch_random
 from .pgd import pgd
 from .pgd_any import pgd_any
-from .spec import AttackSpec
+from .spec import ATTACKS, AttackSpec
 from .spsa import spsa, spsa_any
 
 __all__ = [
@@ -28,6 +29,9 @@ __all__ = [
     "find_attack",
     "fmn",
     "noise",
+    "patch",
+    "patch_gradient",
+    "patch_random",
     "pgd",
     "pgd_any",
     "spsa",

@@ -14,15 +14,12 @@ from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import ThreatModel
 from robustbench_twicing.data.imagenet_c import OTHERS_PREFIX, PREFIX
 from robustbench_twicing.files.source_code import is_same_place
-from robustbench_twicing.registry import Registry
 
 from .libraries.presets import PRESETS
 from .restarts import worst_of
-from .spec import AttackSpec, Settings
+from .spec import ATTACKS, AttackSpec, Settings
 
 AttackFunction = TypeVar("AttackFunction", bound=Callable[..., Tensor])
-ATTACKS: Registry[AttackSpec] = Registry("attack")
-"""Every declared attack by its name."""
 ALL_PROTOCOLS = ("pixel", "paper", "l2")
 """Of attacks that know both norms and both spaces."""
 PASSED = frozenset({"eps", "threat", "generator", "target"})

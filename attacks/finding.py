@@ -9,8 +9,7 @@ from robustbench_twicing.data.imagenet_c import id_meant
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.registry import Registry, in_any_case
 
-from .declaration import ATTACKS
-from .spec import AttackSpec
+from .spec import ATTACKS, AttackSpec
 
 
 def attack_name(name: str) -> str:

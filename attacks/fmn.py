@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from robustbench_twicing.classifiers.gradient import eval_mode, gradient_or_zero, mean_of_draws
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.budgets import Norm
+from robustbench_twicing.conditions.distances import length
 from robustbench_twicing.conditions.recorded import About
-from robustbench_twicing.conditions.threat_model import ThreatModel, length
+from robustbench_twicing.conditions.threat_model import ThreatModel
 
 from .declaration import attack
 from .l2 import shortened, unit_direction

@@ -6,7 +6,7 @@ Lengths are measured in float64: in float32 those of 150,528 numbers are off by 
 import torch
 from torch import Tensor
 
-from robustbench_twicing.conditions.threat_model import length
+from robustbench_twicing.conditions.distances import length
 from robustbench_twicing.seeds import Generators, normal_like, uniform_like
 
 

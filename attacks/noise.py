@@ -9,6 +9,7 @@ from robustbench_twicing.seeds import Generators, normal_like, uniform_like
 
 from .declaration import ALL_PROTOCOLS, attack
 from .fgsm import step
+from .squares import centre, random_pixels, square
 
 
 @attack(
@@ -17,7 +18,7 @@ from .fgsm import step
     source="a control, not an attack",
     passes=lambda settings: (0, 0),
     about=About(control=True),
-    protocols=ALL_PROTOCOLS,
+    protocols=(*ALL_PROTOCOLS, "patch"),
 )
 def noise(
     model: nn.Module,
@@ -29,6 +30,8 @@ def noise(
     generator: Generators | None = None,
 ) -> Tensor:
     """Every pixel moved by plus or minus eps, the sign drawn at random; in L2 a random direction.
+
+    As a patch, random pixels in the square in the middle of the image.
 
     Args:
         model: only asked for its normalisation's std, where the budget is a normalised one.
@@ -48,4 +51,7 @@ def noise(
         raise ValueError("noise needs a generator; the global one is never used")
     if threat.norm == "l2":
         return step(x, normal_like(x, generator), eps, threat, None)
+    if threat.norm == "patch":
+        side = int(eps)
+        return random_pixels(x, square(x, centre(x, side), side), generator)
     return step(x, uniform_like(x, generator) - 0.5, eps, threat, std_of(model))

@@ -12,6 +12,7 @@ from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import NORM_NAMES, PROTOCOLS
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.source_code import foreign_code_sha256
+from robustbench_twicing.registry import Registry
 
 Settings = Mapping[str, Any]
 SCORING_PASSES = 1
@@ -128,9 +129,16 @@ class AttackSpec:
 
     def _cannot_follow(self, protocol: str) -> UserError:
         followers = [name for name, known in self.library.items() if protocol in known]
-        library = self.name.partition(":")[0]
+        whose = self.name.partition(":")[0]
+        if not followers:
+            followers = [name for name, spec in ATTACKS.items() if protocol in spec.protocols]
+            whose = "this suite"
         return UserError(
             f"attack {self.name} cannot follow protocol {protocol}; "
-            f"it knows {', '.join(self.protocols)}"
-            + (f". Those of {library} that can: {', '.join(followers)}" if followers else "")
+            f"it knows {', '.join(self.protocols)}. Those of {whose} that can: "
+            f"{', '.join(followers)}"
         )
+
+
+ATTACKS: Registry[AttackSpec] = Registry("attack")
+"""Every declared attack by its name."""

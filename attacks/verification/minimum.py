@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from robustbench_twicing.conditions.threat_model import length
+from robustbench_twicing.conditions.distances import length
 
 from ..fmn import fmn
 from .agreement import CLOSE, Agreement, Setting

@@ -54,7 +54,9 @@ def nearest(ensemble: Ensemble, grid: Grid) -> Nearest:
     scored = columns["status"][of_all] == OK
     swept = [row for row in rows if ensemble.members[row].is_sweep]
     wrong = (columns["rank"][swept] > 0) & (columns["status"][swept] == OK)
-    distances = np.fmin(columns[norm][swept] * scale, ensemble.caps)
+    distances = np.broadcast_to(ensemble.caps, wrong.shape)
+    if norm in columns:  # what a patch changed is no distance; its side is
+        distances = np.fmin(columns[norm][swept] * scale, distances)
     radii = {
         row: np.where(columns["status"][row] == OK, columns["radius"][row] * scale, np.nan)
         for row, condition in ensemble.members.items()

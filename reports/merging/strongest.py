@@ -25,8 +25,8 @@ CLEAN_COLUMNS = {
     "loss": "clean_loss",
 }
 """What a record of clean pixels has in some columns."""
-UNITS: dict[Norm, tuple[int, str]] = {"linf": (255, "1/255"), "l2": (1, "1")}
-"""What a distance in pixels in [0, 1] is multiplied by, and the unit that it then has."""
+UNITS: dict[Norm, tuple[int, str]] = {"linf": (255, "1/255"), "l2": (1, "1"), "patch": (1, "px")}
+"""What a distance, or a budget, is multiplied by, and the unit that it then has."""
 WITNESSES = """
 SELECT records.* REPLACE (
         picked.entry AS entry,

@@ -64,10 +64,11 @@ class Scored(NamedTuple):
         return self.condition.class_subset is None and self.condition.images is None
 
     def is_at_least(self, budget: Fraction, length: float = inf) -> bool:
-        """Whether the budget is one in pixels, and no smaller: of L-infinity, or of L2."""
+        """Whether the budget is of L-infinity in pixels, or of L2, and no smaller."""
         if self.condition.threat.norm == "l2":
             return float(self.eps) >= length * self.side / 224
-        return self.eps >= budget and self.condition.threat.space == "pixel"
+        is_linf = self.condition.threat.norm == "linf"
+        return is_linf and self.eps >= budget and self.condition.threat.space == "pixel"
 
 
 def diagnose(result: Scored, others: Sequence[Scored]) -> list[str]:

@@ -167,7 +167,10 @@ def _about(curve: RadiusCurve) -> dict[str, object]:
 
 
 def _groups(runs: Runs, table: pd.DataFrame) -> Iterator[tuple[Place, Norm, Mapping[int, bool]]]:
-    """By place, entries and whether they are scored, where there is a scored attack among them."""
+    """By place, entries and whether they are scored, where there is a scored attack among them.
+
+    Patches have none: nobody measures how large a patch an image needs.
+    """
     groups: dict[Place, dict[int, bool]] = {}
     for position, status in zip(map(int, table.index), table["status"], strict=True):
         entry = runs.entries[position]
@@ -178,7 +181,7 @@ def _groups(runs: Runs, table: pd.DataFrame) -> Iterator[tuple[Place, Norm, Mapp
     for place, entries in groups.items():
         conditions = [runs.entries[entry].condition for entry in entries if entries[entry]]
         attacked = [condition for condition in conditions if condition.is_attacked]
-        if attacked:
+        if attacked and attacked[0].threat.norm != "patch":
             yield place, attacked[0].threat.norm, entries
 
 

@@ -184,7 +184,7 @@ def _eps(condition: Condition) -> str | None:
 def _eps_pixel_255(entry: Entry) -> float | None:
     """The largest change of a pixel that the budget allows, in 255ths of the pixel range."""
     condition = entry.condition
-    if condition.threat.norm == "l2" and _has_budget(condition):
+    if condition.threat.norm != "linf" and _has_budget(condition):
         return 255 * min(float(condition.eps), 1.0)
     eps = _eps_255(condition)
     normalized = entry.condition.threat.space == "normalized"

@@ -1,11 +1,12 @@
 """What a sweep of budgets says beyond its points: the area under it, and where images break."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from robustbench_twicing.conditions.budgets import parse_budget
+from robustbench_twicing.conditions.budgets import PREFIXES, Norm, parse_budget
 from robustbench_twicing.conditions.condition import CLASS_SUBSET, CLEAN, TRANSFER
 from robustbench_twicing.conditions.threat_model import PROTOCOLS, norm_of
 from robustbench_twicing.records.schema import Status
@@ -14,6 +15,8 @@ from ..merging.runs import Runs
 
 SWEEP = ["label", "dataset", "protocol", "attack"]
 """What one sweep is of."""
+WRITTEN: Mapping[Norm, str] = {"linf": "{:g}/255", "l2": "{:g}", "patch": "{0:g}x{0:g} px"}
+"""How budgets are written, by their norm."""
 
 
 def budget_curves(table: pd.DataFrame) -> pd.DataFrame:
@@ -54,28 +57,33 @@ def is_swept(table: pd.DataFrame) -> "pd.Series[bool]":
 
 
 def budget_numbers(table: pd.DataFrame) -> "pd.Series[float]":
-    """The budget of each row as a number: in 255ths of L-infinity, as a length of L2; 0 of clean.
+    """The budget of each row as a number; 0 of clean images.
 
-    NaN for what has none: corrupted images, radii.
+    In 255ths of L-infinity, as a length of L2, as the side of a patch in pixels. NaN for what has
+    none: corrupted images, radii.
     """
-    is_l2 = table["norm"] == "l2"
-    lengths = table["eps"].where(is_l2).map(_length, na_action="ignore").astype(float)
-    numbers = table["eps_255"].astype(float).where(~is_l2, lengths)
-    return numbers.mask(is_l2 & (table["attack"] == CLEAN), 0.0)
+    numbers = table["eps_255"].astype(float)
+    for norm in PREFIXES:
+        is_of_norm = table["norm"] == norm
+        read = partial(_number, norm=norm)
+        of_norm = table["eps"].where(is_of_norm).map(read, na_action="ignore").astype(float)
+        numbers = numbers.where(~is_of_norm, of_norm)
+        numbers = numbers.mask(is_of_norm & (table["attack"] == CLEAN), 0.0)
+    return numbers
 
 
-def _length(eps: str) -> float:
-    return float(parse_budget(eps, "l2"))
+def _number(eps: str, norm: Norm) -> float:
+    return float(parse_budget(eps, norm))
 
 
 def budget_name(budget: float, protocol: str) -> str:
-    """A number of `budget_numbers` as it is written: ``4/255``, or ``0.5`` of L2."""
-    return f"{budget:g}" if is_l2(protocol) else f"{budget:g}/255"
+    """A number of `budget_numbers` as it is written: ``4/255``, ``0.5`` of L2, ``32x32 px``."""
+    return WRITTEN[norm_under(protocol)].format(budget)
 
 
-def is_l2(protocol: str) -> bool:
-    """Whether budgets under a protocol are of L2."""
-    return protocol in PROTOCOLS and norm_of(protocol) == "l2"
+def norm_under(protocol: str) -> Norm:
+    """Of budgets under a protocol; L-infinity under one that is not known."""
+    return norm_of(protocol) if protocol in PROTOCOLS else "linf"
 
 
 def area_under_curve(budgets: Sequence[float], accuracies: Sequence[float]) -> float:
@@ -112,7 +120,8 @@ def breaking_budgets(runs: Runs, table: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         One row per sweep and image: ``label, dataset, protocol, attack, image, target`` and
-        ``breaking_eps_255``, in the protocol's own space (under L2 a length, not x 255).
+        ``breaking_eps_255``, in the protocol's own space (a length under L2, a side
+        under patch, not x 255).
     """
     sweeps = list(_broken_by_sweep(runs, table))
     if not sweeps:

@@ -7,22 +7,21 @@ from typing import NamedTuple
 import pandas as pd
 
 from robustbench_twicing.conditions.condition import CLEAN, WORST, Condition
-from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
 from ..imagenet_c.corruption_rows import ATTACK, CORRUPTED, corruption_rows
 from ..merging.sessions import Session
 from ..metrics.flags import by_weight, explain_flag
 from ..metrics.notes import some
-from ..metrics.sweeps import budget_curves, budget_numbers, is_l2, is_swept
+from ..metrics.sweeps import budget_curves, budget_numbers, is_swept
 from ..plots import attack_title
 
 Attacks = Mapping[str, Condition]
 MOST_NAMES = 6
 """Models that are gone through one by one."""
-HEADLINE = {"pixel": 1.0, "normalized": 4.0}
-"""Budget x 255 by space, whose result is a headline: the nearest that was run."""
-HEADLINE_LENGTH = 0.5
-"""The same of L2."""
+HEADLINE = {"pixel": 1.0, "paper": 4.0, "l2": 0.5, "patch": 32.0}
+"""By protocol, the number of a budget whose result is a headline: the nearest that was run."""
+AT = {"linf": "{}/255", "l2": "L2 {}", "patch": "{} px"}
+"""How budgets stand in a sentence, by their norm."""
 
 
 def what_was_run(table: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
@@ -146,8 +145,7 @@ def _conditions(rows: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
             )
         elif is_swept(results).all():
             numbers = [f"{budget:g}" for budget in sorted(budget_numbers(results).unique())]
-            is_length = (results["norm"] == "l2").all()
-            at = f"L2 {_listed(numbers)}" if is_length else f"{_listed(numbers)}/255"
+            at = AT[str(results["norm"].iloc[0])].format(_listed(numbers))
             yield f"{attack_title(rows, attack, attacks)} at {at}"
         else:
             yield ", ".join(results["condition"].unique())
@@ -173,8 +171,7 @@ def _headline(rows: pd.DataFrame, protocol: str) -> str:
     have_worst = set(curves["label"]) == set(curves.loc[is_worst, "label"])
     curves = curves[is_worst == have_worst]
     strongest = curves.groupby("attack", sort=False)["top1"].mean().idxmin()
-    space = PROTOCOLS[protocol].threat.space if protocol in PROTOCOLS else "pixel"
-    headline = HEADLINE_LENGTH if is_l2(protocol) else HEADLINE[space]
+    headline = HEADLINE.get(protocol, HEADLINE["pixel"])
     points = curves[curves["attack"] == strongest]
     nearest = int((points["budget"] - headline).abs().argmin())
     return str(rows["condition"].iloc[int(points["entry"].iloc[nearest])])

@@ -8,11 +8,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
+from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
 from ..metrics.flags import constants_in
-from ..metrics.sweeps import budget_curves, is_l2
+from ..metrics.sweeps import budget_curves, norm_under
 from ..statistics.intervals import wilson
 from .lettering import lettering
 from .panel import Panel, panel
@@ -24,6 +25,12 @@ MOST_BANDS = 6
 WIDEST_LINEAR = 12
 """Largest over smallest budget beyond which the axis is logarithmic."""
 MOST_TICKS = 9
+AXES: Mapping[Norm, str] = {
+    "linf": "x/255 in pixels",
+    "l2": "L2 length of the change",
+    "patch": "patch side in pixels",
+}
+"""What budgets are, by their norm."""
 
 
 def budget_curve(
@@ -125,7 +132,7 @@ def _constants(rows: pd.DataFrame) -> str:
     """A line of the legend for each set of constants, with its budgets where there are several."""
     groups = list(rows.dropna(subset="constants").groupby("constants", sort=False))
     budgets = [", ".join(f"{eps:g}" for eps in points["budget"]) for _, points in groups]
-    unit = "" if is_l2(str(rows["protocol"].iloc[0])) else "/255"
+    unit = {"linf": "/255", "l2": "", "patch": " px"}[norm_under(str(rows["protocol"].iloc[0]))]
     at = ["" if len(groups) == 1 else f"{listed}{unit}: " for listed in budgets]
     lines = [lettering(f"({which}{name})") for which, (name, _) in zip(at, groups, strict=True)]
     return "".join(f"\n{line}" for line in lines)
@@ -159,8 +166,8 @@ def _budget_axis(ax: Axes, budgets: Sequence[float], shown: Panel) -> None:
     ax.xaxis.set_major_locator(FixedLocator(ticks))
     ax.xaxis.set_major_formatter(FixedFormatter([f"{tick:g}" for tick in ticks]))
     ax.xaxis.set_minor_locator(NullLocator())
-    unit = "x/255 in normalised units" if _is_normalized(shown.protocol) else "x/255 in pixels"
-    unit = "L2 length of the change" if is_l2(shown.protocol) else unit
+    unit = AXES[norm_under(shown.protocol)]
+    unit = "x/255 in normalised units" if _is_normalized(shown.protocol) else unit
     ax.set_xlabel(f"budget, {unit}{', log scale' if logarithmic else ''}")
 
 

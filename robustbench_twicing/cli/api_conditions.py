@@ -11,7 +11,7 @@ from attacks import ATTACKS, AttackSpec, attack_name, corruption_condition, find
 from attacks.libraries.blocks import BLOCK_NOTE
 
 from ..classifiers.classifier import Classifier
-from ..conditions.budgets import L2_PREFIX, Norm, parse_budget
+from ..conditions.budgets import PREFIXES, Norm, parse_budget
 from ..conditions.condition import (
     CLASS_SUBSET,
     CLEAN,
@@ -29,7 +29,7 @@ from ..files.source_code import foreign_code_sha256
 from .api_functions import Attack, Bound, check_call, holder_of, settings_of, sweep_of_script
 
 Conditions = str | Condition | Sequence[str | Condition] | Mapping[str, Attack | Condition | None]
-PROTOCOL_OF: Mapping[Norm, str] = {"linf": "pixel", "l2": "l2"}
+PROTOCOL_OF: Mapping[Norm, str] = {"linf": "pixel", "l2": "l2", "patch": "patch"}
 """Of conditions that are given by name, by the norm of their budget."""
 ACCEPTED = (
     'conditions are names like "clean", "pgd@4/255" or "imagenet-c/fog/3", one or a list of them, '
@@ -62,8 +62,10 @@ def read_conditions(
     else:
         raise TypeError(f"{ACCEPTED}, not {type(conditions).__name__}")
     made = [made for name, value in items for made in _read(name, value, classifier)]
-    if {condition.protocol for condition in made if condition.is_attacked} == {"l2"}:
-        made = [clean("l2") if condition == clean() else condition for condition in made]
+    protocols = {condition.protocol for condition in made if condition.is_attacked}
+    if len(protocols) == 1 and "paper" not in protocols:
+        (protocol,) = protocols
+        made = [clean(protocol) if condition == clean() else condition for condition in made]
     ids = [condition.id for condition in made]
     for name in ids:
         if ids.count(name) > 1:
@@ -105,7 +107,8 @@ def _split(name: str) -> tuple[str, Fraction, Norm]:
         raise UserError(f"condition {name!r} is a corruption; write it like {meant}")
     if not at or not attack:
         raise UserError(f"condition {name!r} names no budget; write it like pgd@4/255")
-    norm: Norm = "l2" if budget.startswith(L2_PREFIX) else "linf"
+    norms = (norm for norm, prefix in PREFIXES.items() if budget.startswith(prefix))
+    norm: Norm = next(norms, "linf")
     return attack, parse_budget(budget, norm), norm
 
 
@@ -119,7 +122,7 @@ def _from_function(name: str, attack: Attack, classifier: Classifier | None) -> 
         raise UserError(f"condition {name!r} has a line break or a control character; leave it out")
     check_call(name, attack)
     bound = Bound.of(attack)
-    _check_budget(name, bound, eps)
+    _check_budget(name, bound, eps, norm)
     _check_model(name, attack, classifier)
     threat = bound.arguments.get("threat", PROTOCOLS[PROTOCOL_OF[norm]].threat)
     protocol = _protocol_of(name, threat, norm)
@@ -140,12 +143,13 @@ def _from_function(name: str, attack: Attack, classifier: Classifier | None) -> 
     return replace(condition, id=condition_id(label, eps, norm), attack=label, eps=eps)
 
 
-def _check_budget(name: str, bound: Bound, eps: Fraction) -> None:
+def _check_budget(name: str, bound: Bound, eps: Fraction, norm: Norm) -> None:
     budget = bound.arguments.get("eps", getattr(holder_of(bound.function), "eps", None))
     if isinstance(budget, (int, float)) and abs(budget - float(eps)) > 1e-9:
+        in_255ths = f", which is {budget * 255:g}/255" if norm == "linf" else ""
         raise UserError(
-            f"condition {name!r} is bound to eps={budget:g}, which is {budget * 255:g}/255; "
-            "id and function must say the same budget"
+            f"condition {name!r} is bound to eps={budget:g}{in_255ths}; id and function must say "
+            "the same budget"
         )
 
 
@@ -183,7 +187,7 @@ def _protocol_of(name: str, threat: object, norm: Norm) -> str:
     if isinstance(threat, ThreatModel) and threat.norm != norm:
         raise UserError(
             f"condition {name!r} names a budget of {NORM_NAMES[norm]}, and its threat model is of "
-            f"{NORM_NAMES[threat.norm]}; write pgd@4/255 or pgd@l2:0.5"
+            f"{NORM_NAMES[threat.norm]}; write pgd@4/255, pgd@l2:0.5 or patch@patch:32"
         )
     raise UserError(
         f"condition {name!r} has a threat model of no protocol; leave it out, or give "

@@ -1,6 +1,7 @@
 """Budgets as exact fractions, so that 4/255 and 8/510 are one condition."""
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal
@@ -11,15 +12,17 @@ LARGEST_PLAIN_NUMBER = Fraction(1, 5)
 """A budget without "/255" above this is almost surely meant in 255ths (4 for 4/255)."""
 SLIP = re.compile(r"\d55|2\d5|25\d|525|552|25|55|2255|2555")
 """255 with a digit changed, missing, doubled or exchanged: 4/256 is almost surely 4/255."""
-Norm = Literal["linf", "l2"]
-"""Of a change: its largest entry, or its Euclidean length."""
-L2_PREFIX = "l2:"
-"""Before a budget of L2 in the name of a condition: ``pgd@l2:0.5``."""
+Norm = Literal["linf", "l2", "patch"]
+"""Of a change: its largest entry, its Euclidean length, the side of the square that holds it."""
+PREFIXES: Mapping[Norm, str] = {"l2": "l2:", "patch": "patch:"}
+"""Before a budget in the name of a condition: ``pgd@l2:0.5``, ``patch@patch:32``."""
+EXAMPLES: Mapping[Norm, str] = {"linf": "4/255", "l2": "0.5", "patch": "32"}
 LARGEST_MISTAKEN = Fraction(1, 20)
 """An L2 budget in 255ths below this is almost surely meant for L-infinity (torchattacks#142)."""
 LARGEST_SWEEP = 1000
 LONGEST_TEXT = 1000
 """Characters of one budget; Python does not print numbers of more than 4300 digits."""
+_PREFIX = re.compile("|".join(PREFIXES.values()))
 _NUMBER = re.compile(r"\d+(\.\d*)?([eE]-?\d{1,2})?|\.\d+([eE]-?\d{1,2})?")
 
 
@@ -27,19 +30,31 @@ def parse_budget(text: str, norm: Norm = "linf") -> Fraction:
     """Read one budget: ``4/255``, ``0.5/255``, ``0``, ``0.0157``; of L2 ``0.5``, ``128/255``.
 
     Args:
-        text: as typed; of L2 it may begin with ``l2:``, as in the name of a condition.
+        text: as typed; it may begin with the norm's prefix, as in the name of a condition.
         norm: that the budget is of.
 
+    Returns:
+        Of L-infinity and L2 in pixels in [0, 1]; of a patch its side in pixels.
+
     Raises:
-        UserError: not a number, negative; of L-infinity above 1, a plain number above 0.2, or a
-            denominator that is nearly 255; of L2 a number of 255ths that is meant for L-infinity.
+        UserError: not a number, negative, or of another norm; of L-infinity above 1, a plain number
+            above 0.2, or a denominator that is nearly 255; of L2 a number of 255ths that is meant
+            for L-infinity; of a patch no whole number.
     """
     if len(text) > LONGEST_TEXT:
         raise UserError(f"budget {text[:20]!r}... has {len(text)} characters; write it like 4/255")
-    if norm == "l2":
-        return _parse_l2(text)
-    if text.strip().startswith(L2_PREFIX):
-        raise UserError(f"budget {text!r} is one of L2; give --norm l2, or write it like 4/255")
+    for other, prefix in PREFIXES.items():
+        if other != norm and text.strip().startswith(prefix):
+            raise UserError(
+                f"budget {text!r} is one of protocol {other}; give --protocol {other}, or write "
+                f"it like {EXAMPLES[norm]}"
+            )
+    if norm == "patch":
+        return _parse_side(text)
+    return _parse_l2(text) if norm == "l2" else _parse_linf(text)
+
+
+def _parse_linf(text: str) -> Fraction:
     numerator, slash, denominator = text.strip().partition("/")
     value = _number(numerator, text)
     if slash:
@@ -74,7 +89,7 @@ def _check_plain(text: str, value: Fraction) -> None:
 
 
 def _parse_l2(text: str) -> Fraction:
-    numerator, slash, denominator = text.strip().removeprefix(L2_PREFIX).partition("/")
+    numerator, slash, denominator = text.strip().removeprefix(PREFIXES["l2"]).partition("/")
     value = _number(numerator, text)
     if not slash:
         return value
@@ -88,6 +103,14 @@ def _parse_l2(text: str) -> Fraction:
             f"L-infinity meant (--protocol pixel)? Else write {float(value):.6g}"
         )
     return value
+
+
+def _parse_side(text: str) -> Fraction:
+    side = text.strip().removeprefix(PREFIXES["patch"])
+    if not re.fullmatch("[0-9]{1,5}", side):
+        meant = "; was L-infinity meant (--protocol pixel)?" if "/" in side else ""
+        raise UserError(f"budget {text!r} is no side of a patch in whole pixels, like 32{meant}")
+    return Fraction(side)
 
 
 def parse_budgets(text: str, norm: Norm = "linf") -> tuple[Fraction, ...]:
@@ -107,19 +130,19 @@ def parse_budgets(text: str, norm: Norm = "linf") -> tuple[Fraction, ...]:
     for item in text.split(","):
         if not item.strip():
             raise UserError(f"--eps {text!r} has an empty entry; write it like 1/255,4/255")
-        is_range = ":" in item.replace(L2_PREFIX, "")
+        is_range = ":" in _PREFIX.sub("", item)
         for budget in _range(item, norm) if is_range else [parse_budget(item, norm)]:
             budgets[budget] = None
     return tuple(budgets)
 
 
 def format_budget(budget: Fraction, norm: Norm = "linf") -> str:
-    """Write a budget as papers do: ``4/255``, ``0.5/255``, ``l2:0.5``; exact: it can be read back.
+    """Write a budget as papers do: ``4/255``, ``l2:0.5``, ``patch:32``; exact: it can be read back.
 
     But for 4/225 and its like, which `parse_budget` reads as 8/450.
     """
-    if norm == "l2":
-        return f"{L2_PREFIX}{_decimal(budget) or f'{budget.numerator}/{budget.denominator}'}"
+    if norm != "linf":
+        return f"{PREFIXES[norm]}{_decimal(budget) or budget}"
     count = _decimal(budget * 255)
     return f"{count}/255" if count else f"{budget.numerator}/{budget.denominator}"
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ from torch import Tensor
 from ..errors import BrokenAttackError
 from ..registry import Registry
 from .budgets import Norm
+from .distances import Distances, distances, sides_changed
 
 TOLERANCE = 1e-6
 """How far outside its ball an adversarial pixel may lie through the rounding of an attack."""
@@ -30,7 +31,8 @@ class ThreatModel:
         space: where the budget is measured: pixels in [0, 1], or the network's normalised input.
         clip: whether adversarial images stay in the valid pixel range [0, 1].
         label: the label the attack moves away from: the true one, or the model's own prediction.
-        norm: that measures a change: ``linf``, its largest entry; ``l2``, its Euclidean length.
+        norm: that measures a change: ``linf``, its largest entry; ``l2``, its Euclidean length;
+            ``patch``, the side of the square that holds all of it, in which pixels are free.
     """
 
     space: Literal["pixel", "normalized"] = "pixel"
@@ -39,17 +41,18 @@ class ThreatModel:
     norm: Norm = "linf"
 
     def __post_init__(self) -> None:
-        """An L2 ball is one of valid pixels.
+        """Balls of L2 and patches are ones of valid pixels.
 
         Raises:
-            ValueError: an L2 norm in normalised units, or without clipping.
+            ValueError: such a norm in normalised units, or without clipping.
         """
-        if self.norm == "l2" and not (self.space == "pixel" and self.clip):
-            raise ValueError("an L2 budget is one of pixels that are clipped to [0, 1]")
+        if self.norm != "linf" and not (self.space == "pixel" and self.clip):
+            name = NORM_NAMES[self.norm]
+            raise ValueError(f"budgets of {name} are of pixels that are clipped to [0, 1]")
 
 
 PIXEL = ThreatModel()
-NORM_NAMES: Mapping[Norm, str] = {"linf": "L-infinity", "l2": "L2"}
+NORM_NAMES: Mapping[Norm, str] = {"linf": "L-infinity", "l2": "L2", "patch": "patches"}
 """As readers know them."""
 
 
@@ -94,7 +97,7 @@ def check_adversarial(
     std: Tensor | None = None,
     *,
     images: Sequence[str] = (),
-) -> "Distances":
+) -> Distances:
     """Refuse an adversarial batch that must not be scored.
 
     Args:
@@ -109,8 +112,8 @@ def check_adversarial(
         How far each image was changed.
 
     Raises:
-        BrokenAttackError: another shape or dtype, not finite, outside its ball or the valid range,
-            or not bit for bit the clean image at a budget of 0.
+        BrokenAttackError: another shape or dtype, not finite, outside its ball, patch or the valid
+            range, or not bit for bit the clean image at a budget of 0.
     """
     if x_adv.shape != x.shape or x_adv.dtype != x.dtype:
         raise BrokenAttackError(
@@ -127,6 +130,8 @@ def check_adversarial(
     measured = distances(x, x_adv)
     if threat.norm == "l2":
         _check_length(measured.l2, eps, images)
+    elif threat.norm == "patch":
+        _check_square(sides_changed(x, x_adv), eps, images)
     else:
         reach = (eps * unit(x, threat, std)).flatten()
         excess = (x_adv - x).abs().flatten(2).amax(2) - reach
@@ -149,44 +154,12 @@ def _check_length(lengths: Tensor, eps: float, images: Sequence[str]) -> None:
         raise BrokenAttackError(f"left its L2 ball of {eps:g} by {by}")
 
 
-class Distances(NamedTuple):
-    """How far each of N images was changed, on the CPU.
-
-    Attributes:
-        linf: largest change of an entry (N,), float64, in [0, 1].
-        l2: Euclidean length of the change (N,), float64.
-        l0: pixel positions where any channel changed (N,), int64.
-    """
-
-    linf: Tensor
-    l2: Tensor
-    l0: Tensor
-
-
-def distances(x: Tensor, x_adv: Tensor) -> Distances:
-    """Measure the change of each image; lengths in float64, since float32 is off by 1e-5.
-
-    Args:
-        x: clean pixels (N, C, H, W).
-        x_adv: adversarial pixels, shaped like x.
-    """
-    change = (x_adv - x).abs()
-    linf, l0 = change.flatten(1).amax(1).double(), (change > 0).any(1).flatten(1).sum(1)
-    l2 = length(x_adv.double() - x.double(), "l2")
-    return Distances(*(tensor.cpu() for tensor in (linf, l2, l0)))
-
-
-def length(change: Tensor, norm: Norm) -> Tensor:
-    """The norm of each image's change (N, C, H, W), in float64: (N,)."""
-    order = math.inf if norm == "linf" else 2
-    norms: Tensor = torch.linalg.vector_norm(change.double(), order, dim=(1, 2, 3))
-    return norms
-
-
-def no_distances(count: int) -> Distances:
-    """Of images that are as they were."""
-    zeros = torch.zeros(count, dtype=torch.float64)
-    return Distances(zeros, zeros, zeros.long())
+def _check_square(sides: Tensor, eps: float, images: Sequence[str]) -> None:
+    """Whatever an attack says of its place: the smallest square around all that it changed."""
+    outside = sides > eps
+    if outside.any():
+        needed = f"{sides.max().item()} px{affected(outside[:, None], images)}"
+        raise BrokenAttackError(f"left its patch of {eps:g} px: what it changed needs {needed}")
 
 
 def affected(wrong: Tensor, images: Sequence[str] = ()) -> str:
@@ -238,6 +211,14 @@ PROTOCOLS["l2"] = Protocol(
     "a budget is the Euclidean length of the whole change, over all pixels in [0, 1]; adversarial "
     "images are clipped to valid pixels, and the attack moves away from the true label; not "
     "comparable with L-infinity.",
+)
+
+PROTOCOLS["patch"] = Protocol(
+    "patch",
+    ThreatModel(norm="patch"),
+    "a budget is the side of a square in pixels; the attack is free inside one such square, "
+    "wherever it lies, in valid pixels, and changes nothing else; it moves away from the true "
+    "label; not comparable with L-infinity and L2.",
 )
 
 

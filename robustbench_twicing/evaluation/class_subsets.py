@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from ..classifiers.classifier import Classifier
 from ..conditions.condition import Condition
-from ..conditions.threat_model import no_distances
+from ..conditions.distances import no_distances
 from ..data.dataset import Dataset
 from ..data.imagenet import ClassList, subset_indices
 from ..records.schema import RECORD_SCHEMA

@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from ..conditions.condition import Condition
-from ..conditions.threat_model import Distances, affected
+from ..conditions.distances import Distances
+from ..conditions.threat_model import affected
 from ..data.dataset import Dataset
 from ..data.decoding import BadImageError
 from ..data.loader import Absent, LoadedBatch, pixels_hash

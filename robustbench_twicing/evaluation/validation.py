@@ -72,7 +72,14 @@ def _check_once(task: Task) -> None:
 
 
 def _check_budgets(label: str, classifier: Classifier, conditions: Sequence[Condition]) -> None:
-    """A budget in normalised units means nothing for a network that takes pixels."""
+    """Patches fit, and a budget in normalised units means nothing for pixels as input."""
+    side = classifier.preprocessing.crop
+    for item in conditions:
+        if item.threat.norm == "patch" and item.eps > side:
+            raise UserError(
+                f"{item.id}: a patch of {item.eps} x {item.eps} px is larger than the images of "
+                f"{label}, {side} x {side} px; give --eps of at most {side}, like {side // 4}"
+            )
     normalized = [item for item in conditions if item.threat.space == "normalized"]
     if normalized and classifier.normalize is None:
         raise UserError(

@@ -20,7 +20,8 @@ from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial
 from tests.tiny import PREPROCESSING, ConvNet, Linear, convnet
 
-EPS = Fraction(4, 255)
+EPS, SIDE = Fraction(4, 255), Fraction(4)
+"""Of most attacks, and of patches in pixels."""
 SMALL = {"steps": 3, "samples": 8}
 COUNT = 7
 DRAWS = {name for name, spec in ATTACKS.items() if spec.draws}
@@ -34,10 +35,15 @@ class Attack:
     name: str
     protocol: str
 
-    def condition(self, eps: Fraction = EPS) -> Condition:
-        return ATTACKS[self.name].condition(eps, self.protocol, SMALL)
+    @property
+    def eps(self) -> Fraction:
+        return SIDE if PROTOCOLS[self.protocol].threat.norm == "patch" else EPS
 
-    def function(self, eps: Fraction = EPS) -> Callable[..., Tensor]:
+    def condition(self, eps: Fraction | None = None) -> Condition:
+        budget = self.eps if eps is None else eps
+        return ATTACKS[self.name].condition(budget, self.protocol, SMALL)
+
+    def function(self, eps: Fraction) -> Callable[..., Tensor]:
         made = self.condition(eps)
         function = ATTACKS[self.name].function
         assert function is not None
@@ -89,9 +95,10 @@ def batch(model: nn.Module, count: int = COUNT, *, first: int = 0, seed: int = 0
     )
 
 
-def call(attack: Attack, model: nn.Module, x: Tensor, eps: Fraction = EPS, seed: int = 0) -> Tensor:
-    generators = AttackBatch(model, x, Y, images=NAMES, seed=seed).generators(attack.name, {}, eps)
-    return attack.function(eps)(model, x, Y, generator=generators[: len(x)])
+def call(attack: Attack, model: nn.Module, x: Tensor, eps: Fraction | None = None) -> Tensor:
+    budget = attack.eps if eps is None else eps
+    generators = AttackBatch(model, x, Y, images=NAMES).generators(attack.name, {}, budget)
+    return attack.function(budget)(model, x, Y, generator=generators[: len(x)])
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -124,7 +131,11 @@ def test_it_stays_in_its_ball_and_uses_it(attack: Attack) -> None:
     model, x = convnet(), images()
     threat = PROTOCOLS[attack.protocol].threat
     x_adv = call(attack, model, x)
-    check_adversarial(x, x_adv, float(EPS), threat, std_of(model))
+    check_adversarial(x, x_adv, float(attack.eps), threat, std_of(model))
+    if threat.norm == "patch":
+        changed = (x_adv != x).any(1).flatten(1).sum(1)
+        assert (changed > 0.8 * float(SIDE) ** 2).all(), "much of the square stays as it was"
+        return
     if threat.norm == "l2":
         length = (x_adv - x).flatten(1).norm(dim=1)
         assert (length > 0.5 * float(EPS)).all(), "an image is hardly moved"
@@ -152,7 +163,7 @@ def test_no_budget_gives_the_image_bit_for_bit(attack: Attack) -> None:
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_and_another_another(attack: Attack) -> None:
     (first,), (again,), (other,) = (
-        attack.sweep(batch(convnet(), seed=seed), EPS) for seed in (0, 0, 1)
+        attack.sweep(batch(convnet(), seed=seed), attack.eps) for seed in (0, 0, 1)
     )
     assert torch.equal(first, again)
     assert torch.equal(first, other) == (attack.name not in DRAWS)
@@ -174,9 +185,9 @@ def test_it_does_not_touch_the_global_stream(attack: Attack) -> None:
 def test_any_batch_size_and_the_last_partial_batch_give_the_same(attack: Attack, size: int) -> None:
     """All but the sign of a few gradients that are 0 up to rounding."""
     model = convnet()
-    (whole,) = attack.sweep(batch(model), EPS)
+    (whole,) = attack.sweep(batch(model), attack.eps)
     parts = [
-        attack.sweep(batch(model, min(size, COUNT - first), first=first), EPS)[0]
+        attack.sweep(batch(model, min(size, COUNT - first), first=first), attack.eps)[0]
         for first in range(0, COUNT, size)
     ]
     apart = (torch.cat(parts) - whole).abs() > 1e-5
@@ -186,18 +197,18 @@ def test_any_batch_size_and_the_last_partial_batch_give_the_same(attack: Attack,
 def test_order_does_not_matter(attack: Attack) -> None:
     order = [4, 2, 6, 0, 1, 3, 5]
     model = convnet()
-    (whole,) = attack.sweep(batch(model), EPS)
+    (whole,) = attack.sweep(batch(model), attack.eps)
     shuffled = AttackBatch(
         model, images()[order], Y[order], images=[NAMES[n] for n in order], keep_graph=True
     )
-    (found,) = attack.sweep(shuffled, EPS)
+    (found,) = attack.sweep(shuffled, attack.eps)
     assert ((found - whole[order]).abs() > 1e-5).float().mean() <= 1e-2
 
 
 @pytest.mark.slow
 @with_budget
 def test_budgets_of_a_sweep_come_in_order_and_do_not_touch_each_other(attack: Attack) -> None:
-    budgets = [Fraction(8, 255), Fraction(0), Fraction(1, 255)]
+    budgets = [2 * attack.eps, Fraction(0), attack.eps / 4]
     model = convnet()
     swept = attack.sweep(batch(model), *budgets)
     assert len(swept) == 3
@@ -210,12 +221,14 @@ def test_images_that_are_wrong_already_are_attacked_without_a_fuss(attack: Attac
     model = convnet()
     wrong = (model(images()).argmax(1) + 1) % 5
     made = AttackBatch(model, images(), wrong, images=NAMES, keep_graph=True)
-    (x_adv,) = attack.sweep(made, EPS)
+    (x_adv,) = attack.sweep(made, attack.eps)
     condition = attack.condition()
     check_adversarial(images(), x_adv, condition.reach, condition.threat, std_of(model))
 
 
-@pytest.mark.parametrize("attack", [Attack(*case) for case in CASES if case[0] in DRAWS])
+@pytest.mark.parametrize(
+    "attack", [Attack(*case) for case in CASES if case[0] in DRAWS and case[1] != "patch"]
+)
 def test_another_budget_draws_other_numbers(attack: Attack) -> None:
     """The same image under another budget starts elsewhere in its ball."""
     (one, other) = attack.sweep(batch(convnet()), EPS, 2 * EPS)
@@ -235,7 +248,9 @@ def test_every_entry_is_described() -> None:
         assert spec.knowledge
         assert spec.source
         finds_radius = spec.about.finds_radius
-        assert spec.condition(EPS).id == (f"radius/{name}" if finds_radius else f"{name}@4/255")
+        made = Attack(name, spec.protocols[0])
+        budget = "patch:4" if made.eps == SIDE else "4/255"
+        assert made.condition().id == (f"radius/{name}" if finds_radius else f"{name}@{budget}")
 
 
 def test_settings_in_place_of_the_protocols_are_marked() -> None:

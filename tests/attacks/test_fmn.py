@@ -13,7 +13,7 @@ from attacks.fmn import BISECTIONS, STEPS, fmn
 from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.budgets import Norm
-from robustbench_twicing.conditions.threat_model import length
+from robustbench_twicing.conditions.distances import length
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.records.cost import CostMeter
 from tests.tiny import Linear, convnet

@@ -11,17 +11,20 @@ import torch
 from torch import Tensor
 
 from attacks.fgsm import step
+from attacks.patch import patch
 from attacks.pgd import pgd
 from attacks.pgd_t import Goal, goal_classes, pgd_t
+from attacks.squares import Place, corners
 from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.gradient import input_gradient
 from robustbench_twicing.conditions.attack_batch import AttackBatch
-from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial, distances
+from robustbench_twicing.conditions.distances import distances
+from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial
 from robustbench_twicing.data.loader import to_tensor
 from robustbench_twicing.data.opening import open_dataset
 
-L2 = PROTOCOLS["l2"].threat
+L2, PATCH = PROTOCOLS["l2"].threat, PROTOCOLS["patch"].threat
 ALL = 20
 PHOTOGRAPHS = int(os.environ.get("GOLDEN", "4"))
 """Under PGD: four in the tests, all twenty in `make golden`."""
@@ -127,3 +130,39 @@ def test_twenty_steps_towards_a_goal(
     for classes, in_file in ((y, "bits"), (goal, "hits_bits")):
         both = zip(bits(model, x_adv, classes), wanted[f"{name}@1"][in_file], strict=False)
         assert sum(ours != theirs for ours, theirs in both) <= TARGETED // ALL
+
+
+SIDE = 32
+PLACES: dict[str, Place] = {"centre_96_96": "centre", "by_gradient": "gradient"}
+"""By their names in the file."""
+
+
+def test_squares_where_the_gradient_is_largest(
+    model: Classifier, photographs: tuple[Tensor, Tensor], names: tuple[str, ...], golden: Any
+) -> None:
+    batch = AttackBatch(model, *photographs, images=names)
+    (corner,) = corners(batch, SIDE, "gradient", 1)
+    assert corner.tolist() == golden["patch"]["by_gradient_corner"]
+    (corner,) = corners(batch, SIDE, "centre", 1)
+    assert corner.tolist() == [[96, 96]] * ALL
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_twenty_steps_inside_a_square(
+    name: str, model: Classifier, photographs: tuple[Tensor, Tensor], golden: Any
+) -> None:
+    """Of all twenty 2 stay right with a square in the centre, 4 where the gradient is largest."""
+    x, y = (tensor[:TARGETED] for tensor in photographs)
+    x_adv = patch(model, x, y, eps=SIDE, place=PLACES[name])
+    measured = check_adversarial(x, x_adv, SIDE, PATCH)
+    wanted = golden["patch"][name]
+    assert bits(model, x_adv, y) == wanted["bits"][:TARGETED]
+    assert measured.l0.max() <= wanted["l0_max"] == SIDE**2
+    if TARGETED == ALL:
+        assert measured.linf.max() * 255 == pytest.approx(wanted["linf_255_max"], rel=1e-6)
+        assert measured.l2.max() == pytest.approx(wanted["l2_max"], rel=1e-3)
+        assert measured.l2.min() == pytest.approx(wanted["l2_min"], rel=1e-3)
+        with torch.no_grad():
+            predicted = model(x_adv).argmax(1)
+        same = predicted == torch.tensor(wanted["prediction"])
+        assert same.float().mean() >= 0.9

@@ -9,7 +9,7 @@ from robustbench_twicing.conditions.condition import CLEAN, WORST
 
 from ...merging.runs import Runs
 from ...metrics.flags import constants_in
-from ...metrics.sweeps import area_under_curve, budget_curves, budget_name, is_l2
+from ...metrics.sweeps import area_under_curve, budget_curves, budget_name, norm_under
 from ...metrics.worst import like_ensembles
 from ..cells import CellSpec, fill
 from ..table import Column, Table
@@ -46,7 +46,7 @@ def _sweep(runs: Runs, rows: pd.DataFrame, curve: pd.DataFrame, attack: str, nam
         for label, values in zip(table.frame.index, table.frame.to_numpy(), strict=True)
     ]
     area = Column(f"area {budgets[0]:g}-{budgets[-1]:g}", best="highest")
-    unit = "" if is_l2(protocol) else " (x 255)"
+    unit = {"linf": " (x 255)", "l2": "", "patch": " px"}[norm_under(protocol)]
     explained = (
         f"area: mean top-1 over budgets {budgets[0]:g} to {budgets[-1]:g}{unit}, by trapezoids "
         "between the budgets shown; none where a budget is missing.",

@@ -24,8 +24,8 @@ from .constants import (
 from .corruptions import corrupted_conditions, named_item, with_corruptions
 from .options import EvalOptions
 
-DEFAULT, CORRUPTIONS = "quick", "corruptions"
-"""The suite where none is named; and where --corruptions is."""
+DEFAULT, CORRUPTIONS, PATCH = "quick", "corruptions", "patch"
+"""The suite where none is named; where --corruptions is; and where --protocol is patch."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,8 @@ def read_conditions(options: EvalOptions) -> ConditionRequest:
     Raises:
         UserError: an unknown suite, budget or corruption, or options of corruptions without any.
     """
-    name = options.suite or (DEFAULT if options.corruptions is None else CORRUPTIONS)
+    default = PATCH if options.protocol == PATCH else DEFAULT
+    name = options.suite or (default if options.corruptions is None else CORRUPTIONS)
     suite = _in_known_names(load_suite(name))
     items = _items(suite, options)
     check_expectation(options.expectation, items)
@@ -233,6 +234,6 @@ def _of_item(item: SuiteItem, request: ConditionRequest) -> list[Condition]:
     if request.options.eps is None and norm_of(protocol) != of_suite:
         raise UserError(
             f"--protocol {protocol}: the budgets of suite {request.name} are of "
-            f"{NORM_NAMES[of_suite]}; give --eps, or another --suite, like l2"
+            f"{NORM_NAMES[of_suite]}; give --eps, or another --suite, like {protocol}"
         )
     return [spec.condition(eps, protocol, settings) for eps in item.eps]

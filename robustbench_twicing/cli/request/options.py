@@ -102,7 +102,7 @@ class EvalOptions:
     ] = None
     protocol: Annotated[
         str | None,
-        _opt("--protocol", help="pixel, paper or l2, in place of the suite's.", panel=HOW),
+        _opt("--protocol", help="pixel, paper, l2 or patch, in place of the suite's.", panel=HOW),
     ] = None
     norm: Annotated[str | None, _opt("--norm", help="l2: --protocol l2.", panel=HOW)] = None
     set: Annotated[

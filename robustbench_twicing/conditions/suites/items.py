@@ -68,7 +68,7 @@ def _dataset(name: str | None) -> str | None:
     return None if known is None else known.name
 
 
-ProtocolName = Literal["pixel", "paper", "l2"]
+ProtocolName = Literal["pixel", "paper", "l2", "patch"]
 Budget = Annotated[Fraction, BeforeValidator(_budget)]
 
 

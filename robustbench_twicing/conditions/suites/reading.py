@@ -83,7 +83,7 @@ def _allowed(location: tuple[Any, ...]) -> Iterator[str]:
     if names[:1] == ["protocol"]:
         yield from get_args(ProtocolName)
     elif names[:1] == ["conditions"] and "eps" in names:
-        yield "budgets like 4/255, or 0.5 under protocol l2"
+        yield "budgets like 4/255, 0.5 under protocol l2, 32 under protocol patch"
     elif names[:1] == ["conditions"] and "corruption" in names:
         yield from (*GROUPS["all"], *GROUPS)
     elif names[:1] == ["conditions"] and "dataset" in names:

@@ -20,6 +20,7 @@ class ConvStem(nn.Module):
 
     def __init__(self, patch_size: int, embed_dim: int) -> None:
         super().__init__()
+        self.patch_size = patch_size
         widths = [3, *(embed_dim // divisor for divisor in WIDTH_DIVISORS[patch_size])]
         layers: list[nn.Module] = []
         for before, after in pairwise(widths):
@@ -68,6 +69,7 @@ class HybridStem(nn.Module):
         self, patch_size: int, embed_dim: int, dims: Sequence[int], depths: Sequence[int]
     ) -> None:
         super().__init__()
+        self.patch_size = patch_size
         self.backbone = ConvNeXtBackbone(dims, depths)
         stride = patch_size // 8
         self.proj = nn.Conv2d(dims[1], embed_dim, stride, stride=stride)

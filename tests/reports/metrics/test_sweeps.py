@@ -120,26 +120,30 @@ def test_skipped_images_break_nowhere(tmp_path: Path) -> None:
     assert isinstance(broken, pd.DataFrame)
 
 
-def test_budgets_of_l2_are_lengths() -> None:
+def test_budgets_of_other_norms_are_in_their_own_unit() -> None:
     """Beside those of L-infinity, and in curves of their own."""
     table = pd.DataFrame(
         {
             "label": "a",
             "dataset": "val",
-            "protocol": ["pixel", "pixel", "l2", "l2", "l2"],
-            "condition": ["clean", "pgd@4/255", "clean", "pgd@l2:0.5", "pgd@l2:3"],
-            "attack": ["clean", "pgd", "clean", "pgd", "pgd"],
-            "eps_255": [0.0, 4.0, None, None, None],
-            "norm": ["linf", "linf", "l2", "l2", "l2"],
-            "eps": [None, "4/255", None, "l2:0.5", "l2:3"],
+            "protocol": ["pixel", "pixel", "l2", "l2", "l2", "patch", "patch"],
+            "condition": [
+                *("clean", "pgd@4/255", "clean", "pgd@l2:0.5", "pgd@l2:3"),
+                *("clean", "patch@patch:32"),
+            ],
+            "attack": ["clean", "pgd", "clean", "pgd", "pgd", "clean", "patch"],
+            "eps_255": [0.0, 4.0, None, None, None, None, None],
+            "norm": ["linf", "linf", "l2", "l2", "l2", "patch", "patch"],
+            "eps": [None, "4/255", None, "l2:0.5", "l2:3", None, "patch:32"],
             "status": "ok",
-            "top1": [90.0, 50.0, 90.0, 40.0, 10.0],
+            "top1": [90.0, 50.0, 90.0, 40.0, 10.0, 90.0, 20.0],
             "top5": 100.0,
             "robust_top1": 0.0,
         }
     )
     curves = budget_curves(table)
-    assert curves["protocol"].tolist() == ["pixel"] * 2 + ["l2"] * 3
-    assert curves["budget"].tolist() == [0, 4, 0, 0.5, 3]
-    assert curves["entry"].tolist() == [0, 1, 2, 3, 4]
-    assert [budget_name(3, "l2"), budget_name(4, "pixel")] == ["3", "4/255"]
+    assert curves["protocol"].tolist() == ["pixel"] * 2 + ["l2"] * 3 + ["patch"] * 2
+    assert curves["budget"].tolist() == [0, 4, 0, 0.5, 3, 0, 32]
+    assert curves["entry"].tolist() == [0, 1, 2, 3, 4, 5, 6]
+    names = [budget_name(3, "l2"), budget_name(4, "pixel"), budget_name(32, "patch")]
+    assert names == ["3", "4/255", "32x32 px"]

@@ -77,6 +77,27 @@ def test_a_plain_number_may_be_meant_as_it_is() -> None:
         parse_budget("0.3")
 
 
+@pytest.mark.parametrize("text", ["32", " 32 ", "patch:32"])
+def test_the_side_of_a_patch_is_a_whole_number_of_pixels(text: str) -> None:
+    assert parse_budget(text, "patch") == 32
+    assert format_budget(Fraction(32), "patch") == "patch:32"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("32/255", "no side of a patch in whole pixels, like 32; was L-infinity meant"),
+        ("1.5", "no side of a patch in whole pixels, like 32"),
+        ("-1", "no side of a patch in whole pixels, like 32"),
+        ("", "no side of a patch in whole pixels, like 32"),
+        ("l2:3", "one of protocol l2; give --protocol l2, or write it like 32"),
+    ],
+)
+def test_what_is_no_side_of_a_patch_is_refused(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        parse_budget(text, "patch")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
+from robustbench_twicing.conditions.distances import distances, sides_changed
 from robustbench_twicing.conditions.threat_model import (
     PIXEL,
     ThreatModel,
     ball,
     check_adversarial,
-    distances,
 )
 from robustbench_twicing.errors import BrokenAttackError
 
@@ -172,10 +174,50 @@ def test_every_pixel_value_moved_by_every_usual_budget_passes() -> None:
                 check_adversarial(x, bound, budget / 255, threat)
 
 
+@pytest.mark.parametrize(("norm", "name"), [("l2", "L2"), ("patch", "patches")])
 @pytest.mark.parametrize("other", [{"space": "normalized"}, {"clip": False}])
-def test_an_l2_ball_is_one_of_valid_pixels(other: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="L2"):
-        ThreatModel(norm="l2", **other)
+def test_other_norms_are_of_valid_pixels(norm: Any, name: str, other: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"budgets of {name} are of pixels"):
+        ThreatModel(norm=norm, **other)
+
+
+PATCH = ThreatModel(norm="patch")
+POSITIONS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 7)), max_size=5)
+
+
+@given(st.lists(POSITIONS, min_size=1, max_size=3), st.integers(1, 8))
+def test_a_patch_is_what_one_square_holds(images: list[list[tuple[int, int]]], side: int) -> None:
+    """Whatever an attack says of its mask, and whichever channel it changed."""
+    x = torch.full((len(images), 3, 6, 8), 0.5)
+    x_adv = x.clone()
+    needed = []
+    for number, positions in enumerate(images):
+        for row, column in positions:
+            x_adv[number, (row + column) % 3, row, column] = 1
+        ends = [max(along) - min(along) + 1 for along in zip(*positions, strict=True)]
+        needed.append(max(ends, default=0))
+    assert sides_changed(x, x_adv).tolist() == needed
+    if max(needed) <= side:
+        check_adversarial(x, x_adv, side, PATCH)
+        return
+    many = sum(of_image > side for of_image in needed)
+    with pytest.raises(BrokenAttackError) as refusal:
+        check_adversarial(x, x_adv, side, PATCH)
+    assert str(refusal.value) == (
+        f"left its patch of {side} px: what it changed needs {max(needed)} px in {many} of "
+        f"{len(images)} images"
+    )
+
+
+def test_inside_a_patch_pixels_are_free_and_valid() -> None:
+    x, x_adv = flat(0.5), flat(0.5)
+    x_adv[:, :, 1:3, 2:4] = torch.tensor([0.0, 1.0])
+    measured = check_adversarial(x, x_adv, 2, PATCH)
+    assert measured.linf.tolist() == [0.5, 0.5]
+    assert measured.l0.tolist() == [4, 4]
+    x_adv[0, 0, 1, 2] = -(2.0**-20)
+    with pytest.raises(BrokenAttackError, match="left the valid range"):
+        check_adversarial(x, x_adv, 2, PATCH)
 
 
 def test_distances_are_lengths_of_the_change() -> None:

@@ -89,6 +89,20 @@ def test_under_l2_budgets_are_lengths() -> None:
     assert keys(suite="l2")[:2] == ["l2:clean", "l2:fgsm@l2:0.1"]
 
 
+def test_under_patch_budgets_are_sides() -> None:
+    assert keys(protocol="patch", attacks="clean,patch", eps="16,patch:32") == [
+        "patch:clean",
+        "patch:patch@patch:16",
+        "patch:patch@patch:32",
+    ]
+    assert keys(protocol="patch") == keys(suite="patch")
+    assert keys(suite="patch")[3:5] == ["patch:patch@patch:48", "patch:patch-random@patch:16"]
+    assert keys(protocol="patch", eps="8:16:4")[1:3] == [
+        "patch:patch@patch:8",
+        "patch:patch@patch:12",
+    ]
+
+
 @pytest.mark.parametrize(
     ("options", "line"),
     [

@@ -262,5 +262,7 @@ def test_budgets_are_of_the_norm_of_their_protocol() -> None:
     assert parse_suite(text, "x").conditions[0].eps == (Fraction(1, 2), Fraction(3))
     text = "conditions:\n- {attack: pgd, eps: [3], protocol: l2}\n"
     assert parse_suite(text, "x").conditions[0].eps == (Fraction(3),)
+    text = "conditions:\n- {attack: patch, eps: [32], protocol: patch}\n"
+    assert parse_suite(text, "x").conditions[0].eps == (Fraction(32),)
     with pytest.raises(UserError, match="is above 1"):
         parse_suite("conditions:\n- {attack: pgd, eps: [3]}\n", "x")
