@@ -31,10 +31,7 @@ def _places(settings: Settings) -> int:
 
 
 def _passes(settings: Settings) -> tuple[int, int]:
-    """Results of several places are scored once more each; that by gradient needs one of its own.
-
-    It is the gradient of the clean pass.
-    """
+    """Results of several places are scored once more each; place gradient follows the clean one."""
     places, steps = _places(settings), settings["steps"]
     by_gradient = settings["place"] == "gradient"
     return places * (steps + (places > 1)), places * steps + by_gradient

@@ -12,7 +12,7 @@ from ..imagenet_c.corruption_rows import ATTACK, CORRUPTED, corruption_rows
 from ..merging.sessions import Session
 from ..metrics.flags import by_weight, explain_flag
 from ..metrics.notes import some
-from ..metrics.sweeps import budget_curves, budget_numbers, is_swept
+from ..metrics.sweeps import budget_curves, budget_numbers, is_swept, norm_under
 from ..plots import attack_title
 
 Attacks = Mapping[str, Condition]
@@ -145,7 +145,8 @@ def _conditions(rows: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
             )
         elif is_swept(results).all():
             numbers = [f"{budget:g}" for budget in sorted(budget_numbers(results).unique())]
-            at = AT[str(results["norm"].iloc[0])].format(_listed(numbers))
+            norm = norm_under(str(results["protocol"].iloc[0]))
+            at = AT[norm].format(_listed(numbers))
             yield f"{attack_title(rows, attack, attacks)} at {at}"
         else:
             yield ", ".join(results["condition"].unique())

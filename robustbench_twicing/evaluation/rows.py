@@ -59,8 +59,7 @@ def score(logits: Tensor, y: Tensor, images: Sequence[str] = ()) -> Scores:
     true = logits.gather(1, y[:, None])
     earlier = torch.arange(logits.shape[1])[None] < y[:, None]
     rank = ((logits > true) | ((logits == true) & earlier)).sum(1)
-    top = logits.max(1, keepdim=True).values
-    prediction = (logits == top).int().argmax(1)
+    prediction = (logits == logits.amax(1, keepdim=True)).int().argmax(1)
     return Scores(prediction, rank, cross_entropy(logits, y, reduction="none"))
 
 

@@ -6,7 +6,7 @@ import pytest
 from reports.merging.sessions import Session
 from reports.page.summary import distrust_first, flags_by_kind, headlines, what_was_run
 from reports.statistics.intervals import wilson
-from tests.reports.plots.rows import IMAGES, attacks_of, joined, row, sweep, table
+from tests.reports.plots.rows import IMAGES, attacks_of, joined, patches, row, sweep, table
 
 RIGHT = {"0": 150, "0.5": 120, "1": 60, "4": 10}
 
@@ -80,6 +80,14 @@ def test_headlines_are_clean_and_the_strongest_attack_near_1_255() -> None:
 def test_under_the_paper_s_protocol_the_headline_is_4_255() -> None:
     (sentence,) = headlines(with_intervals(sweep("A", "pgd", RIGHT, protocol="paper")))
     assert "pgd@4/255" in sentence
+
+
+def test_of_patches_sides_are_said_and_the_headline_is_32_pixels() -> None:
+    rows = patches("A", "patch", {0: 150, 16: 60, 32: 10, 48: 0})
+    (sentence,) = what_was_run(rows, attacks_of(rows))
+    assert sentence.endswith("protocol patch: clean images; patch at 16, 32 and 48 px.")
+    (headline,) = headlines(with_intervals(rows))
+    assert "5.0 % top-1 under patch@patch:32" in headline
 
 
 def test_a_failed_headline_says_so() -> None:

@@ -31,7 +31,11 @@ def row(label: str, condition: str, right: int | None, **values: Any) -> dict[st
         "protocol": "pixel",
         "condition": condition,
         "attack": attack.partition("/")[0],
-        "eps_255": float(budget.removesuffix("/255")) if budget else NO_BUDGET.get(condition),
+        "eps_255": float(budget.removesuffix("/255"))
+        if budget.endswith("/255")
+        else NO_BUDGET.get(condition),
+        "norm": budget.partition(":")[0] if ":" in budget else "linf",
+        "eps": budget or None,
         "steps": {"fgsm": 1, "pgd": 20}.get(attack),
         "top1": 100 * right / images if right is not None else None,
         "top5": 100 * min(images, right + 10) / images if right is not None else None,
@@ -50,6 +54,17 @@ def sweep(label: str, attack: str, right: Mapping[str, int | None], **values: An
     return table(
         row(label, "clean" if budget == "0" else f"{attack}@{budget}/255", count, **values)
         for budget, count in right.items()
+    )
+
+
+def patches(label: str, attack: str, right: Mapping[int, int]) -> pd.DataFrame:
+    """Clean images (side 0) and an attack's patches, with right images of each side."""
+    clean: dict[str, Any] = {"protocol": "patch", "norm": "patch", "eps_255": None}
+    return table(
+        row(label, f"{attack}@patch:{side}", count, protocol="patch")
+        if side
+        else row(label, "clean", count, **clean)
+        for side, count in right.items()
     )
 
 

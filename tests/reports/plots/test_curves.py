@@ -13,7 +13,7 @@ from reports.plots import attack_title, budget_curve, outside_legend
 from reports.plots.curves import MOST_BANDS
 from reports.statistics.intervals import wilson
 from robustbench_twicing.errors import UserError
-from tests.reports.plots.rows import IMAGES, attacks_of, joined, row, sweep, table
+from tests.reports.plots.rows import IMAGES, attacks_of, joined, patches, row, sweep, table
 
 
 @pytest.fixture
@@ -170,6 +170,13 @@ def test_budgets_of_the_pixel_protocol_are_in_pixels(ax: Axes) -> None:
     assert "pixels" in ax.get_xlabel()
     assert ax.get_xscale() == "linear"
     assert ticks(ax) == ["0", "0.5", "1", "4"]
+
+
+def test_budgets_of_patches_are_their_sides(ax: Axes) -> None:
+    budget_curve(ax, patches("A", "patch", {0: 150, 16: 60, 32: 10}), attack="patch")
+    assert ax.get_xlabel() == "budget, patch side in pixels"
+    assert data(ax.lines[0]) == {0: 75, 16: 30, 32: 5}
+    assert ticks(ax) == ["0", "16", "32"]
 
 
 @pytest.mark.slow

@@ -27,7 +27,7 @@ def drawing():
         ("--eps patch:32", ["'patch:32'", "--protocol patch"]),
         ("--protocol patch --eps 4/255", ["'4/255'", "whole pixels", "--protocol pixel"]),
         ("--protocol patch --eps 1.5", ["'1.5'", "whole pixels, like 32"]),
-        ("--protocol patch --eps 225", ["patch@patch:225", "224 x 224 px", "at most 224"]),
+        ("--protocol patch --eps 9", ["patch@patch:9", "8 x 8 px", "at most 8, like 2"]),
         ("--protocol patch --suite quick", ["of L-infinity", "give --eps", "like patch"]),
         (
             "--protocol patch --attacks pgd --eps 16",
