@@ -100,10 +100,7 @@ def _rows(subject: Subject, seed: int) -> pd.DataFrame:
         dataset=subject.dataset,
         similarity_ci_low=low,
         similarity_ci_high=high,
-        flags=[
-            ";".join([*subject.flags, *([f"non-finite-tokens-{count}"] if count else [])])
-            for count in rows["shown"] - rows["finite"]
-        ],
+        flags=[subject.flags_with(count) for count in rows["shown"] - rows["finite"]],
     )
     return rows[list(COLUMNS)]
 

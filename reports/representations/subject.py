@@ -27,3 +27,8 @@ class Subject(NamedTuple):
     flags: Sequence[str]
     images: Sequence[str]
     tables: Mapping[str, pd.DataFrame]
+
+    def flags_with(self, not_finite: int) -> str:
+        """Flags of a row that leaves so many images out, whose tokens are no finite numbers."""
+        flags = [f"non-finite-tokens-{not_finite}"] if not_finite else []
+        return ";".join([*self.flags, *flags])

@@ -1,6 +1,7 @@
 """What a network makes of the tokens of an image: numbers that explain, beside those that score.
 
 - `similarity`: how alike the tokens of a layer are.
+- `attention`: how an attention matrix spreads its weights; `kernels`: eigencapacity.
 - `measures`: what is measured of each layer, and under which names; `running`: over all images.
 - `record`: analysis.json, what the numbers are of.
 
@@ -10,7 +11,7 @@ loaded on first use, so that --help needs no torch.
 
 from importlib import import_module
 
-__all__ = ["measures", "record", "running"]
+__all__ = ["kernels", "measures", "record", "running"]
 """The modules that other rooms may use."""
 
 _FOR_SCRIPTS = {

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from ..classifiers.probe import LayerTensor
+from .attention import class_row, row_numbers
 from .similarity import token_similarities
 
 TOKEN_TENSORS = ("attention", "block", "mix")
@@ -48,3 +49,23 @@ def _similarity_rows(seen: LayerTensor) -> Rows:
         n_tokens = numbers.zero_tokens.new_full((len(seen.values),), seen.values.shape[1] - skip)
         columns = {**numbers._asdict(), "n_tokens": n_tokens}
         yield (seen.name, tokens, str(seen.layer)), columns
+
+
+def attention() -> Measure:
+    """Entropies and weights of each layer's softmax matrix, as means over heads and rows."""
+    return Measure(("weights",), ("layer", "head"), _attention_rows)
+
+
+def _attention_rows(seen: LayerTensor) -> Rows:
+    of_class = class_row(
+        seen.values, extra_tokens=seen.extra_tokens, has_class_token=seen.has_class_token
+    )
+    of_all = row_numbers(seen.values)
+    columns = {
+        "class_entropy": of_class.entropy.mean(1),
+        "class_max": of_class.largest.mean(1),
+        "class_self": of_class.itself.mean(1),
+        "row_entropy": of_all.entropy.mean((1, 2)),
+        "participation": of_all.participation.mean((1, 2)),
+    }
+    yield (str(seen.layer), "mean"), columns

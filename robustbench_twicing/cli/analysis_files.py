@@ -8,7 +8,9 @@ import pandas as pd
 from rich.console import Console
 
 from reports.plots import save_pictures
+from reports.plots.kernel_curves import kernel_pictures
 from reports.plots.similarity_curves import similarity_pictures
+from reports.representations.attention import NUMBERS, attention_table
 from reports.representations.similarity import (
     KEYS,
     by_image_table,
@@ -19,6 +21,60 @@ from reports.representations.subject import Subject
 from reports.tables.formats.as_console import print_columns
 from reports.tables.formats.layout import TextColumn
 from reports.text.csv_text import save_csv
+
+from ..analysis.kernels import SHOWN, capacity, twicing_capacity
+
+
+def write_kernels(folder: Path, console: Console) -> None:
+    """Write and draw what n averages leave of a spectrum in [0, 1], and print it.
+
+    Args:
+        folder: where to.
+        console: where to print.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    table = pd.DataFrame(
+        {
+            "n": SHOWN,
+            "kappa_p": [capacity(n) for n in SHOWN],
+            "kappa_p_hat": [twicing_capacity(n) for n in SHOWN],
+        }
+    )
+    save_csv(table, folder / "kernels.csv")
+    save_pictures(kernel_pictures(table), folder)
+    heads = {"plain": "kappa_p", "twicing": "kappa_p_hat"}
+    columns = [
+        TextColumn(head, [f"{value:.4f}" for value in table[name]]) for head, name in heads.items()
+    ]
+    print_columns([TextColumn("n", [str(n) for n in SHOWN], is_name=True)], columns, console)
+    _say(console, "Eigencapacity: the integral over [0, 1] of x^n, and of (2x - x^2)^n.")
+
+
+def write_attention(subjects: Sequence[Subject], folder: Path, console: Console) -> None:
+    """Write the table of attention weights, and print each model's last layer.
+
+    Args:
+        subjects: models.
+        folder: where to.
+        console: where to print.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    table = attention_table(subjects)
+    save_csv(table, folder / "attention.csv")
+    last = table.groupby("label", sort=False).tail(1)
+    names = TextColumn("model", list(last["label"]), is_name=True)
+    columns = [TextColumn("layer", list(last["layer"]))]
+    columns += [TextColumn(name, [f"{value:.4g}" for value in last[name]]) for name in NUMBERS]
+    print_columns([names], columns, console)
+    _say(
+        console,
+        "Attention at the last layer, means over heads and images: entropy (nats) and weights of "
+        "the class token's row, entropy and participation of all rows.",
+    )
 
 
 def write_similarity(
@@ -52,13 +108,15 @@ def write_similarity(
     save_pictures(similarity_pictures(table, tensors=drawn, tokens=tokens), folder)
     last = _last_layers(table[table["tokens"] == tokens], drawn)
     _print(last, differences, console)
-    console.print(
-        f"Mean cosine of pairs of {tokens} tokens at the last layer, "
-        "with 95 % intervals over images.",
-        soft_wrap=True,
-        highlight=False,
-        markup=False,
+    shown = "all tokens" if tokens == "all" else "patch tokens"
+    _say(
+        console,
+        f"Mean cosine of pairs of {shown} at the last layer, with 95 % intervals over images.",
     )
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 def _last_layers(table: pd.DataFrame, tensors: Sequence[str]) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ...errors import UserError
-from ..request.analysis import SHARED, AnalysisOptions, open_images, parse_names
+from ..request.analysis import ANALYSES, SHARED, AnalysisOptions, open_images, parse_names
 from ..request.command import add_command
 
 if TYPE_CHECKING:
@@ -30,30 +30,51 @@ def register(app: typer.Typer) -> None:
         "analyze",
         run,
         options=AnalysisOptions,
-        help_text="Token similarity by layer: tables, pictures.",
-        only=(*SHARED, "tensor", "tokens"),
+        help_text="What networks make of tokens: similarity, attention.",
+        only=(*SHARED, "analysis", "tensor", "tokens"),
     )
 
 
 def run(options: AnalysisOptions) -> None:
+    """Do the analyses that are asked for, into one folder."""
+    from ..analysis_files import write_kernels
+    from ..request.request import default_out
+    from ..run_folders import check_out
+    from ..terminal import Console
+
+    known = ",".join(ANALYSES) if options.analysis == "all" else options.analysis
+    analyses = parse_names("--analysis", known, ANALYSES)
+    check_out(None if options.out is None else Path(options.out))
+    console = Console()
+    of_models = [name for name in analyses if name != "kernels"]
+    if of_models:
+        out = _analyze_models(options, of_models, console)
+    elif options.model or options.data:
+        raise UserError(
+            "--analysis kernels draws two polynomials and looks at no model; leave --model and "
+            "--data out, or name another analysis, too"
+        )
+    else:
+        out = Path(options.out or default_out("analysis-kernels"))
+    if "kernels" in analyses:
+        write_kernels(out, console)
+    _say(console, f"analysis: {out}")
+
+
+def _analyze_models(
+    options: AnalysisOptions, analyses: "Sequence[str]", console: "Console"
+) -> Path:
     """Measure all models on the same images, write tables and pictures, print the last layers."""
     from ...analysis import measures
     from ...analysis.record import describe, save
     from ...classifiers.probe import check_supported
-    from ..analysis_files import write_similarity
+    from ..analysis_files import write_attention, write_similarity
     from ..request.models import load_models, set_threads
     from ..request.request import default_out, make_run_options
-    from ..run_folders import check_out
-    from ..terminal import Console
 
-    tensors = parse_names(
-        "--tensor", options.tensor or ",".join(measures.TOKEN_TENSORS), measures.TOKEN_TENSORS
-    )
-    if options.tokens not in measures.TOKENS:
-        raise UserError(f"--tokens {options.tokens!r} is unknown; it is all or patches")
+    tensors = _tensors(options, analyses)
     if not options.model:
         raise UserError("no --model is given; name one, like --model deit_tiny_patch16_224")
-    check_out(None if options.out is None else Path(options.out))
     computing = make_run_options(options)
     set_threads(options.threads)
     data = open_images(options)
@@ -61,15 +82,38 @@ def run(options: AnalysisOptions) -> None:
     for model in models.values():
         check_supported(model)
     out = Path(options.out or default_out(f"analysis-{next(iter(models))}"))
-    console = Console()
+    available = {"similarity": measures.similarity(tensors), "attention": measures.attention()}
     subjects, left_out = _measure(
-        models, data, {"similarity": measures.similarity(tensors)}, computing
+        models, data, {name: available[name] for name in analyses}, computing
     )
-    drawn = tensors if options.tensor else [name for name in tensors if name in DRAWN]
-    write_similarity(subjects, out, console, drawn=drawn, tokens=options.tokens, seed=options.seed)
-    settings = {"tensors": tensors, "tokens": options.tokens, "seed": options.seed}
+    if "similarity" in analyses:
+        drawn = tensors if options.tensor else [name for name in tensors if name in DRAWN]
+        write_similarity(
+            subjects, out, console, drawn=drawn, tokens=options.tokens, seed=options.seed
+        )
+    if "attention" in analyses:
+        write_attention(subjects, out, console)
+    settings = {
+        "analyses": analyses,
+        "tensors": tensors,
+        "tokens": options.tokens,
+        "seed": options.seed,
+    }
     save(describe(models, data, computing, settings=settings, left_out=left_out), out)
-    _say(console, f"analysis: {out}")
+    return out
+
+
+def _tensors(options: AnalysisOptions, analyses: "Sequence[str]") -> list[str]:
+    """Those of tokens that are measured."""
+    from ...analysis.measures import TOKEN_TENSORS, TOKENS
+
+    if options.tokens not in TOKENS:
+        raise UserError(f"--tokens {options.tokens!r} is unknown; it is all or patches")
+    if options.tensor is None:
+        return list(TOKEN_TENSORS)
+    if "similarity" not in analyses:
+        raise UserError("--tensor is for --analysis similarity; add that, or leave --tensor out")
+    return parse_names("--tensor", options.tensor, TOKEN_TENSORS)
 
 
 def _measure(

@@ -21,6 +21,7 @@ SHARED = (
 )
 """Those of eval that change what is analysed, or how it is computed."""
 ANALYSIS = "What is analysed"
+ANALYSES = ("similarity", "attention", "kernels")
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,15 @@ class AnalysisOptions(EvalOptions):
             rich_help_panel=WHAT,
         ),
     ] = 100
+    analysis: Annotated[
+        str,
+        typer.Option(
+            "--analysis",
+            metavar="NAMES",
+            help="Of similarity, attention, kernels, or all; kernels alone needs no model.",
+            rich_help_panel=ANALYSIS,
+        ),
+    ] = "similarity,attention"
     tensor: Annotated[
         str | None,
         typer.Option(

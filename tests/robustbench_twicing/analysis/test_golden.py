@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from robustbench_twicing.analysis.measures import similarity
+from robustbench_twicing.analysis.measures import attention, similarity
 from robustbench_twicing.classifiers.probe import LayerTensor, probe
 from tests.robustbench_twicing.analysis.golden import (
     PHOTOGRAPHS,
@@ -71,6 +71,29 @@ def test_float32_agrees_with_float64(measured: Any) -> None:
     assert by_type[torch.float64].keys() == in_reference
     for key, values in by_type[torch.float64].items():
         torch.testing.assert_close(by_type[torch.float32][key], values, atol=FLOAT32, rtol=0)
+
+
+@pytest.mark.skipif(PHOTOGRAPHS < 20, reason="means over all twenty photographs: make golden")
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_attention_of_the_photographs(shared: Path, golden: dict[str, Any], variant: str) -> None:
+    """Entropies and the largest weight, which NeuTRENO and twicing have of A, too."""
+    model = network(shared, variant).double()
+    images = network_input(photographs(shared, golden["images"]), model)
+    expected = golden["variants"][variant]["attention_mean"]
+    names = {
+        "class_entropy": "entropy_cls_row",
+        "class_max": "max_cls_patch",
+        "row_entropy": "entropy_rows",
+    }
+
+    def look(seen: LayerTensor) -> None:
+        ((_, numbers),) = attention().rows(seen)
+        for name, reference in names.items():
+            value = expected[reference][int(seen.layer) - 1]
+            assert float(numbers[name].mean()) == pytest.approx(value, abs=1e-9), seen.layer
+
+    with torch.inference_mode(), probe(model, attention().tensors, look):
+        model.network(images)
 
 
 @pytest.mark.skipif(PHOTOGRAPHS < 20, reason="means over all twenty photographs: make golden")

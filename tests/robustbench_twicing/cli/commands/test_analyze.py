@@ -87,6 +87,7 @@ def test_the_record_says_what_the_numbers_are_of(done: Path) -> None:
     assert record["dataset"]["images"] == [*(f"{number}.png" for number in range(4)), "broken.png"]
     assert list(record["left_out"]["two"]) == ["broken.png"]
     assert record["settings"] == {
+        "analyses": ["similarity", "attention"],
         "tensors": ["attention", "block", "mix"],
         "tokens": "all",
         "seed": 0,
@@ -97,7 +98,7 @@ def test_the_record_says_what_the_numbers_are_of(done: Path) -> None:
 def test_pictures_in_three_formats(done: Path) -> None:
     assert {path.name for path in done.iterdir()} == {
         *("similarity.csv", "similarity_by_image.csv", "similarity_differences.csv"),
-        *("analysis.json", "similarity.png", "similarity.pdf", "similarity.svg"),
+        *("attention.csv", "analysis.json", "similarity.png", "similarity.pdf", "similarity.svg"),
     }
 
 
@@ -121,6 +122,22 @@ def test_batch_size_and_order_change_nothing(
     }
     assert alone == pytest.approx(together, abs=1e-6)
     assert not (tmp_path / "similarity_differences.csv").exists()
+    batches = [rows(folder / "attention.csv") for folder in (done, tmp_path)]
+    assert [row["layer"] for row in batches[1]] == [str(layer) for layer in range(1, LAYERS + 1)]
+    for together_row, alone_row in zip(*batches, strict=False):
+        for name in ("class_entropy", "class_max", "class_self", "row_entropy", "participation"):
+            assert float(together_row[name]) == pytest.approx(float(alone_row[name]), abs=1e-4)
+
+
+def test_kernels_need_neither_model_nor_images(tmp_path: Path) -> None:
+    assert analyze("--analysis", "kernels", "--out", str(tmp_path)) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("kernels.csv", "kernels.png", "kernels.pdf", "kernels.svg")
+    }
+    (first, *_, last) = rows(tmp_path / "kernels.csv")
+    assert (first["n"], last["n"]) == ("1", "12")
+    assert float(first["kappa_p"]) == 0.5
+    assert float(last["kappa_p_hat"]) == pytest.approx(0.248169, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +146,9 @@ def test_batch_size_and_order_change_nothing(
         ((*PHOTOS,), "no --model is given"),
         ((*VIT,), "no --data is given"),
         ((*VIT, *PHOTOS, *PHOTOS), "one --data, not of 2"),
+        ((*VIT, *PHOTOS, "--analysis", "heads"), "known: similarity, attention, kernels"),
+        ((*VIT, *PHOTOS, "--analysis", "kernels"), "looks at no model; leave --model"),
+        ((*VIT, *PHOTOS, "--analysis", "attention", "--tensor", "mix"), "--tensor is for"),
         ((*VIT, *PHOTOS, "--tensor", "heads"), "--tensor 'heads' is unknown; known: attention"),
         ((*VIT, *PHOTOS, "--tokens", "some"), "--tokens 'some' is unknown; it is all or patches"),
         ((*VIT, *PHOTOS, "--batch-size", "0"), "--batch-size 0 is not a positive number"),
