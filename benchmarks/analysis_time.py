@@ -13,21 +13,22 @@ import torch
 from benchmarks.table import Table, show
 from benchmarks.timing import arguments, measured, ratio_table, threads
 from robustbench_twicing import load_model
-from robustbench_twicing.analysis.measures import Measure, similarity
+from robustbench_twicing.analysis.measures import Measure, attention, similarity
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.probe import LayerTensor, probe
 
 
-def way(model: Classifier, pixels: torch.Tensor, measure: Measure) -> Callable[[], object]:
-    """A forward pass of which everything is measured."""
+def way(model: Classifier, pixels: torch.Tensor, *measures: Measure) -> Callable[[], object]:
+    """A forward pass in which everything is measured."""
+    tensors = [name for chosen in measures for name in chosen.tensors]
 
     def look(seen: LayerTensor) -> None:
-        if seen.name in measure.tensors:
-            for _ in measure.rows(seen):
-                pass
+        for chosen in measures:
+            if seen.name in chosen.tensors:
+                list(chosen.rows(seen))
 
     def run() -> None:
-        with torch.inference_mode(), probe(model, measure.tensors, look):
+        with torch.inference_mode(), probe(model, tensors, look):
             model(pixels)
 
     return run
@@ -40,10 +41,10 @@ def measure(
     classifier = load_model(model, "random:0")
     side = classifier.preprocessing.crop
     pixels = torch.rand(batch, 3, side, side)
-    alone = Measure((), (), similarity().rows)
     ways = {
-        "forward passes alone": way(classifier, pixels, alone),
+        "forward passes alone": way(classifier, pixels),
         "similarity, three tensors": way(classifier, pixels, similarity()),
+        "similarity and attention": way(classifier, pixels, similarity(), attention()),
     }
     yield ratio_table(
         f"Analysis of {model}",

@@ -20,7 +20,8 @@ class TokenSimilarity(NamedTuple):
             than two tokens that have a direction.
         spread: length of the tokens without their mean over their length, 0 (all alike) to 1 (B,).
         zero_tokens: tokens of length 0, which have no direction and are in no pair (B,).
-        finite: whether all tokens are finite numbers; if not, the others are NaN and 0 (B,).
+        finite: whether all tokens are finite numbers, those that are left out too; if not, the
+            others are NaN and 0 (B,).
     """
 
     similarity: Tensor
@@ -63,36 +64,36 @@ def token_similarities(tokens: Tensor, skips: tuple[int, ...]) -> list[TokenSimi
         tokens = tokens.double()
         lengths = vector_norm(tokens, dim=-1)
     inverse = torch.where(lengths > 0, 1 / lengths, 0)
-    counted = torch.ones(len(skips), tokens.shape[1], dtype=tokens.dtype, device=tokens.device)
-    for row, skip in enumerate(skips):
-        counted[row, :skip] = 0
-    # One product sums the unit tokens and the tokens as they are, each for all of `skips`.
-    factors = [counted * inverse.unsqueeze(1), counted.expand(len(tokens), -1, -1)]
-    sums = torch.cat(factors, 1) @ tokens
-    squares = sums.double().square().sum(-1)
-    return [
-        _similarity(lengths[:, skip:].double(), squares[:, row], squares[:, len(skips) + row])
-        for row, skip in enumerate(skips)
-    ]
+    # One product sums the unit tokens and the tokens as they are.
+    factors = torch.stack([inverse, torch.ones_like(inverse)], 1)
+    sums = factors @ tokens
+    numbers = []
+    for skip in skips:
+        without = sums - factors[:, :, :skip] @ tokens[:, :skip] if skip else sums
+        unit_sum, whole_sum = without.double().square().sum(-1).unbind(1)
+        numbers.append(_similarity(lengths, skip, unit_sum, whole_sum))
+    return numbers
 
 
-def _similarity(lengths: Tensor, unit_sum: Tensor, whole_sum: Tensor) -> TokenSimilarity:
-    """From the lengths of tokens (B, N), and the squared lengths of two sums of them (B,).
+def _similarity(lengths: Tensor, skip: int, unit_sum: Tensor, whole_sum: Tensor) -> TokenSimilarity:
+    """From the lengths of all tokens (B, N), and the squared lengths of two sums of some (B,).
 
     Args:
         lengths: of the tokens.
+        skip: leading tokens that are in neither sum.
         unit_sum: of the sum of unit tokens.
         whole_sum: of the sum of the tokens as they are.
     """
     finite = lengths.isfinite().all(1)
-    directed = (lengths > 0).sum(1).double()
+    counted = lengths[:, skip:].double()
+    directed = (counted > 0).sum(1).double()
     pairs = directed * (directed - 1)
     similarity = (unit_sum - directed) / pairs
-    energy = lengths.square().sum(1)
-    spread = (1 - whole_sum / (lengths.shape[1] * energy)).clamp(min=0).sqrt()
+    energy = counted.square().sum(1)
+    spread = (1 - whole_sum / (counted.shape[1] * energy)).clamp(min=0).sqrt()
     return TokenSimilarity(
         torch.where(finite & (pairs > 0), similarity, torch.nan),
         torch.where(finite, spread, torch.nan),
-        torch.where(finite, (lengths == 0).sum(1), 0),
+        torch.where(finite, (counted == 0).sum(1), 0),
         finite,
     )

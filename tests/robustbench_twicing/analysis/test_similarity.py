@@ -111,6 +111,14 @@ def test_a_token_that_is_not_finite_spoils_its_image_alone(bad: float) -> None:
     assert float(numbers.similarity[2]) == pytest.approx(3 / 11, abs=1e-14)
 
 
+def test_an_image_is_left_out_for_a_leading_token_too() -> None:
+    tokens = DIRECTIONS.repeat(2, 1, 1)
+    tokens[1, 0] = math.inf
+    numbers = token_similarity(tokens, skip=1)
+    assert numbers.finite.tolist() == [True, False]
+    assert numbers.similarity.isnan().tolist() == [False, True]
+
+
 def test_leading_tokens_are_left_out() -> None:
     x = torch.randn(2, N, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     for skip, numbers in zip((0, 2), token_similarities(x, (0, 2)), strict=True):
