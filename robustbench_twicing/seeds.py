@@ -1,9 +1,12 @@
-"""Random streams that depend on what is attacked, never on batch size, order or worker."""
+"""Random streams: of attacks, by image alone; of code that draws from global state, by batch."""
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -32,6 +35,41 @@ def image_generators(
         )
         for image in images
     ]
+
+
+@contextmanager
+def seeded_globally(seed: int) -> Iterator[None]:
+    """Seed Python's, numpy's and torch's global generators; restore their states at the end."""
+    python, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002 - lent, not used
+    on_gpu = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    devices = range(torch.cuda.device_count() if on_gpu else 0)
+    with torch.random.fork_rng(devices=devices):
+        try:
+            random.seed(seed)
+            np.random.seed(seed % 2**32)  # noqa: NPY002
+            torch.default_generator.manual_seed(seed)
+            if on_gpu:  # a GPU that nobody uses is not started for it
+                torch.cuda.manual_seed_all(seed)
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(legacy)  # noqa: NPY002
+
+
+@contextmanager
+def network_draws(seed: int, images: Sequence[str], *keys: object) -> Iterator[None]:
+    """Seed what a network draws from global generators while it looks at a batch.
+
+    A network draws for a whole batch, so that its numbers depend on the batch, which is known by
+    its first image. They do not depend on the model: comparisons are paired.
+
+    Args:
+        seed: base seed of the run.
+        images: ids of the images of the batch.
+        keys: what the network is asked for.
+    """
+    with seeded_globally(derive_seed(seed, "network", *images[:1], *keys)):
+        yield
 
 
 def uniform_like(x: Tensor, generator: Generators) -> Tensor:

@@ -11,10 +11,9 @@ from torch import Tensor, nn
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.budgets import Norm, format_budget
 from robustbench_twicing.conditions.threat_model import ThreatModel
-from robustbench_twicing.seeds import derive_seed
+from robustbench_twicing.seeds import derive_seed, seeded_globally
 
 from .lent_model import lent
-from .random_state import seeded_globally
 
 BLOCK = 32
 """Images per block, unless the constant says otherwise."""

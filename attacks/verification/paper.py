@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing.classifiers.classifier import Classifier, Normalize
+from robustbench_twicing.seeds import seeded_globally
 
 from ..attacked_label import attacked_label
 from ..fgsm import fgsm
-from ..libraries.random_state import seeded_globally
 from ..pgd import REL_STEP, STEPS
 from ..spsa import DELTA, LEARNING_RATE, spsa
 from .agreement import PAPER, Agreement, Setting, compare, iterates_beside

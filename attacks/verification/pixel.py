@@ -5,9 +5,10 @@ from functools import partial
 
 from torch import Tensor
 
+from robustbench_twicing.seeds import seeded_globally
+
 from ..fgsm import fgsm
 from ..libraries.from_torchattacks import constructed
-from ..libraries.random_state import seeded_globally
 from ..pgd import REL_STEP, STEPS
 from .agreement import PIXEL, Agreement, Setting, compare, iterates_beside
 

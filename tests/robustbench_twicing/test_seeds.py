@@ -1,13 +1,22 @@
 """Random streams depend on what is attacked, and on nothing else."""
 
 import hashlib
+import random
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robustbench_twicing.seeds import derive_seed, image_generators, uniform_like
+from robustbench_twicing.seeds import (
+    derive_seed,
+    image_generators,
+    network_draws,
+    seeded_globally,
+    uniform_like,
+)
 
 SETTINGS = {"steps": 20, "rel_step": 0.15}
 
@@ -91,3 +100,63 @@ def test_the_global_stream_is_not_touched() -> None:
     uniform_like(torch.zeros(2, 3), image_generators(0, ["a", "b"], "pgd", {}, "1/255"))
     uniform_like(torch.zeros(2, 3), torch.Generator())
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def draws() -> list[float]:
+    return [random.random(), float(np.random.rand()), float(torch.rand(()))]  # noqa: NPY002
+
+
+def states() -> list[Any]:
+    kind, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002
+    return [random.getstate(), kind, list(keys), rest, torch.get_rng_state().tolist()]
+
+
+@pytest.mark.parametrize("seed", [0, 2**32, 2**63 - 1])
+def test_the_same_seed_draws_the_same_from_all_three(seed: int) -> None:
+    numbers = []
+    for base in (seed, seed, seed // 2 + 1):
+        with seeded_globally(base):
+            numbers.append(draws())
+    assert numbers[0] == numbers[1]
+    assert all(one != other for one, other in zip(numbers[0], numbers[2], strict=True))
+
+
+def test_global_generators_are_seeded_as_torch_does_it() -> None:
+    with seeded_globally(5):
+        ours = torch.rand(3)
+        assert torch.initial_seed() == 5
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        assert torch.equal(ours, torch.rand(3))
+
+
+def test_afterwards_all_are_as_before() -> None:
+    before = states()
+    with seeded_globally(1):
+        draws()
+        torch.manual_seed(7)
+        random.seed(7)
+        np.random.seed(7)  # noqa: NPY002
+    assert states() == before
+
+
+def test_after_a_failure_too() -> None:
+    before = states()
+    with pytest.raises(ZeroDivisionError), seeded_globally(1):
+        _ = draws()[0] / 0
+    assert states() == before
+
+
+def test_a_network_draws_by_seed_first_image_and_what_it_is_asked_for() -> None:
+    streams = []
+    for seed, images, *keys in (
+        (0, ["a", "b"], "clean"),
+        (0, ["a", "c"], "clean"),
+        (1, ["a", "b"], "clean"),
+        (0, ["b", "a"], "clean"),
+        (0, ["a", "b"], "pgd@4/255", "scores"),
+    ):
+        with network_draws(seed, images, *keys):
+            streams.append(draws())
+    assert streams[0] == streams[1]
+    assert len({tuple(stream) for stream in streams}) == 4

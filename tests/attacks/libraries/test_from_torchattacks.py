@@ -10,11 +10,10 @@ from torch import Tensor, nn
 
 from attacks.libraries import PRESETS, TORCHATTACKS, preset_attack, torchattacks_attack
 from attacks.libraries.from_torchattacks import _run
-from attacks.libraries.random_state import seeded_globally
 from attacks.spec import AttackSpec
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.seeds import derive_seed
+from robustbench_twicing.seeds import derive_seed, seeded_globally
 
 from .fragile import EPS, batch, classifier
 
