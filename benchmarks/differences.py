@@ -22,14 +22,17 @@ KEYS = ("part", "label", "dataset", "protocol", "condition", "image", "number", 
 META = b"robustbench_twicing"
 WORDING = frozenset({"notes", "messages", "about"})
 """Entries of run.json that hold words for readers: sentences, and what reports say of a thing."""
-WRITTEN_LATER = frozenset({"limit_seed", "score_8bit", "norm", "schema", "mode"})
+WRITTEN_LATER = frozenset({"limit_seed", "score_8bit", "norm", "schema", "mode", "draws"})
 """Entries of run.json that the earlier commit did not write; records say what came of them."""
 UNLIKE_ANYWAY = frozenset({"seconds", "belongs_to", "schema"})
 """In the metadata of parts: time, a hash of run.json with its sentences, and the version."""
 COLUMNS_ADDED = {
-    CSV_FILES[0]: ("norm", "eps", "l2_max", "l0_max", "n_attacked", "goal_hit", "goal_hit_right"),
+    CSV_FILES[0]: (
+        *("norm", "eps", "l2_max", "l0_max", "n_attacked", "goal_hit", "goal_hit_right"),
+        *("draws", "top1_mean", "top1_sd"),
+    ),
     CSV_FILES[1]: ("flags",),
-    RECORDS: ("l2", "l0", "radius", "goal", "witness"),
+    RECORDS: ("l2", "l0", "radius", "goal", "witness", "draws_right"),
 }
 """That the earlier commit did not have."""
 ROWS_ADDED = "worst@"

@@ -20,14 +20,17 @@ from .imagenet_c.corruption_scores import (
 )
 from .merging.runs import Runs
 from .metrics.flags import explain_flag
-from .metrics.notes import common_flags, flags_of, notes
+from .metrics.notes import common_flags, flags_of, mean_and_spread, notes
 from .tables.formats.as_console import print_columns, print_notes, print_title
 from .tables.formats.layout import TextColumn
 
 MARKS = {"error": "error", INCOMPLETE: "part"}
 """What stands in place of a corruption's error where it has none."""
-SCORED = ("top-1 %", "95 % range", "top-5 %", "robust %", "change/255", "goal hit %")
-OPTIONAL = ("goal hit %", "!")
+SCORED = (
+    *("top-1 %", "95 % range", "mean of draws %", "top-5 %", "robust %", "change/255"),
+    "goal hit %",
+)
+OPTIONAL = ("mean of draws %", "goal hit %", "!")
 """Columns that are left out where no row has anything there."""
 
 
@@ -88,14 +91,14 @@ def _cells(row: "pd.Series[Any]", common: set[str], most: int) -> list[str]:
     marks = "!" * len(flags_of(row["flags"]) - common)
     if row["status"] != "ok":
         images = f"{row['n_images']} images"
-        return [row["condition"], row["status"], images, "", "", "", "", marks]
+        return [row["condition"], row["status"], images, "", "", "", "", "", marks]
     few = f" ({row['n_images']} images)" if row["n_images"] < most else ""
     if pd.isna(row["top1"]):  # it finds distances
-        accuracies = ["", "see radii", "", ""]
+        accuracies = ["", "see radii", "", "", ""]
     else:
         interval = f"{row['top1_ci_low']:.1f}-{row['top1_ci_high']:.1f}"
         top1, top5, robust = (f"{row[name]:.2f}" for name in ("top1", "top5", "robust_top1"))
-        accuracies = [top1, interval, top5, robust]
+        accuracies = [top1, interval, mean_and_spread(row), top5, robust]
     return [
         f"{row['condition']}{few}",
         *accuracies,

@@ -157,7 +157,7 @@ def run(
 ) -> Run:
     """Evaluate one classifier with these options."""
     label = classifier.record.model
-    tasks = [make_task(data, conditions)]
+    tasks = [make_task(data, conditions, options.get("draws", 1))]
     return evaluate_models({label: classifier}, tasks, out=out, options=Options(**options))
 
 

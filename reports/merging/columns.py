@@ -25,7 +25,9 @@ WHOLE = (
 )
 REAL = ("clean_loss", "loss", "gradient", "linf", "l2", "radius")
 TEXTS = ("image", "pixels_sha256")
-NEEDED = (*WHOLE, *REAL, *TEXTS, "status", "message")
+DRAWS = "draws_right"
+"""A column that few runs fill."""
+NEEDED = (*WHOLE, *REAL, *TEXTS, "status", "message", DRAWS)
 """Columns of the records that are read."""
 SQL_OF_NEEDED = ", ".join(f'"{name}"' for name in (*NEEDED, "entry"))
 """Them, and the entry of each record."""
@@ -101,12 +103,15 @@ def columns_of(records: pa.Table) -> Columns:
 
     Returns:
         Whole numbers with -1 where there is none, others with NaN; hashes of texts, with 0 where
-        there is none; ``status`` as a position in `STATUSES`, `ABSENT` for none of these.
+        there is none; ``status`` as a position in `STATUSES`, `ABSENT` for none of these; `DRAWS`
+        where any record has it.
     """
     columns: Columns = {}
     for kinds, array_of in ((WHOLE, _whole), (REAL, _real), (TEXTS, _hashed)):
         are_there = [name for name in kinds if name in records.column_names]
         columns |= {name: array_of(records[name]) for name in are_there}
+    if DRAWS in records.column_names and records[DRAWS].null_count < len(records):
+        columns[DRAWS] = _whole(records[DRAWS])
     codes, names = coded(records["status"])
     known = {str(status): code for code, status in enumerate(STATUSES)}
     lookup = np.array([known.get(name, ABSENT) for name in names], np.int8)
@@ -138,10 +143,12 @@ def coded(column: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[Any]]:
     return indices.to_numpy(), names
 
 
-def _whole(column: pa.ChunkedArray) -> NDArray[np.int32]:
+def _whole(column: pa.ChunkedArray) -> NDArray[np.integer[Any]]:
     if column.null_count == len(column):
         return np.full(len(column), -1, np.int32)
-    values: NDArray[np.int32] = (column.fill_null(-1) if column.null_count else column).to_numpy()
+    values: NDArray[np.integer[Any]] = (
+        column.fill_null(-1) if column.null_count else column
+    ).to_numpy()
     return values
 
 

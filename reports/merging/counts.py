@@ -47,6 +47,7 @@ class Counts(NamedTuple):
         images: likewise of position and image id.
         targets: likewise of position and label; None where a label is lacking.
         pixels: likewise of position and pixels; None where a hash of them is lacking.
+        draws: images that are right, by draw of the network; zeros where it was asked once.
     """
 
     skipped: int = 0
@@ -80,6 +81,13 @@ class Counts(NamedTuple):
     images: int = 0
     targets: int | None = 0
     pixels: int | None = 0
+    draws: tuple[int, ...] = ()
+
+    def accuracies(self, draws: int) -> list[float]:
+        """Top-1 of each draw in percent; none where the records do not have so many draws."""
+        if draws == 1 or not self.scored or self.draws[:1] != (self.right,):
+            return []
+        return [100 * right / self.scored for right in self.draws[:draws]]
 
     @property
     def rows(self) -> int:

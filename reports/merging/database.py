@@ -217,6 +217,8 @@ def _joined(source: Source) -> str:
 def _sql_type(kind: pa.DataType) -> str:
     if pa.types.is_floating(kind):
         return "DOUBLE"
+    if pa.types.is_int64(kind):
+        return "BIGINT"
     return "INTEGER" if pa.types.is_integer(kind) else "VARCHAR"
 
 

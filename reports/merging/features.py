@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import ABSENT, OK, STATUSES, Array, Columns, Marks, Positions
+from robustbench_twicing.records.schema import MOST_DRAWS
+
+from .columns import ABSENT, DRAWS, OK, STATUSES, Array, Columns, Marks, Positions
 
 SATURATED_LOSS = 1e-7
 """Below it float32 takes the true class's probability for 1 and gradients vanish."""
@@ -15,7 +17,7 @@ MARKS = (
     *("rounded", "rounded_right", "unrounded_right", "answered", "has_target", "has_pixels"),
     *("goal_hits", "goal_hits_right"),
 )
-"""What a record is counted for."""
+"""What a record is counted for; and behind them the draws of a network that are right."""
 VALUES = (
     *("linf", "l2", "l0", "linf_right", "highest_loss", "lowest_loss", "last_index", "first_index"),
 )
@@ -28,7 +30,7 @@ class Features(NamedTuple):
 
     Attributes:
         status: positions in `STATUSES` (R, n).
-        marks: by `MARKS` (M, R, n).
+        marks: by `MARKS`, and by draw (M, R, n).
         values: by `VALUES` (V, R, n); minus infinity for none.
         hashes: by `HASHES` (H, R, n).
         change: loss minus clean loss (R, n) of images that were right before.
@@ -81,7 +83,7 @@ class Sums(NamedTuple):
 
     Attributes:
         statuses: records by `STATUSES` (S, R).
-        marks: records by `MARKS` (M, R).
+        marks: records by `MARKS`, and by draw (M, R).
         values: the largest by `VALUES` (V, R); minus infinity for none.
         hashes: by `HASHES`, combined by xor, so that their order does not matter (H, R).
         change: summed (R,).
@@ -111,6 +113,8 @@ def features_of(columns: Columns) -> Features:
             *(hit, hit & before),
         ]
     )
+    if DRAWS in columns:
+        marks = np.concatenate([marks, _right_in_draws(columns[DRAWS])])
     values = np.empty((len(VALUES), *rank.shape))
     values[0], values[1] = linf, columns["l2"]
     values[2] = np.where(l0 < 0, np.nan, l0)
@@ -127,6 +131,13 @@ def features_of(columns: Columns) -> Features:
         marks &= scored
         values[:, ~scored], hashes[:, ~scored], change[~scored] = -np.inf, 0, 0.0
     return Features(status, marks, values, hashes, change)
+
+
+def _right_in_draws(bits: Array) -> Marks:
+    """Of each draw and record whether it is right (D, R, n)."""
+    known = np.where(bits < 0, 0, bits)
+    draws: Marks = np.array([known >> draw & 1 for draw in range(MOST_DRAWS)], bool)
+    return draws
 
 
 def _hashes(columns: Columns) -> NDArray[np.uint64]:

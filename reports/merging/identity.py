@@ -13,7 +13,7 @@ from robustbench_twicing.records.identity import (
     preprocessing_identity,
     seeded_identity,
 )
-from robustbench_twicing.records.manifest import Evaluation
+from robustbench_twicing.records.manifest import Evaluation, Manifest
 
 if TYPE_CHECKING:
     from .runs import Entry, Runs
@@ -22,18 +22,20 @@ FACTS = ["image", "status", "target", "clean_rank", "prediction", "rank"]
 """What must be equal for two records to be the same; losses differ in rounding by machine."""
 
 
-def check_one_label(evaluation: Evaluation, path: Path, entries: "Iterable[Entry]") -> None:
-    """A label is one model, and under a label a data set's name is one set of images.
+def check_one_label(
+    evaluation: Evaluation, manifest: Manifest, path: Path, entries: "Iterable[Entry]"
+) -> None:
+    """A label is one model, asked alike; and under it a data set's name is one set of images.
 
     Raises:
         UserError: with the first difference.
     """
-    model = model_identity(evaluation.record)
+    model = _model(evaluation, manifest)
     for entry in entries:
         if entry.evaluation.label != evaluation.label:
             continue
         about = f"label {evaluation.label}"
-        difference = first_difference(model_identity(entry.evaluation.record), model)
+        difference = first_difference(_model(entry.evaluation, entry.manifest), model)
         if difference is None and entry.evaluation.dataset.name == evaluation.dataset.name:
             about += f" on {evaluation.dataset.name}"
             difference = first_difference(_images(entry.evaluation), _images(evaluation))
@@ -117,6 +119,11 @@ def _facts(runs: "Runs", entry: int) -> list[tuple[Any, ...]]:
     sql = f"SELECT {', '.join(FACTS)} FROM records WHERE entry = ?"
     columns = runs.arrow(sql, [entry]).to_pydict().values()
     return sorted(zip(*columns, strict=True), key=lambda row: str(row[0]))
+
+
+def _model(evaluation: Evaluation, manifest: Manifest) -> dict[str, Any]:
+    """Which model it is, and in how many draws its images are scored."""
+    return {**model_identity(evaluation.record), "draws": manifest.draws}
 
 
 def _images(evaluation: Evaluation) -> dict[str, Any]:

@@ -87,8 +87,9 @@ class _Merging:
         self, shards: Sequence[RunFolder], evaluation: Evaluation, flags: tuple[str, ...]
     ) -> None:
         """Add one evaluation of one run, with flags of the whole run."""
-        check_one_label(evaluation, shards[0].path, self.entries.values())
-        conditions = shards[0].manifest.conditions_of(evaluation)
+        path, manifest = shards[0].path, shards[0].manifest
+        check_one_label(evaluation, manifest, path, self.entries.values())
+        conditions = manifest.conditions_of(evaluation)
         parts = check_parts(_shards(shards, evaluation), conditions)
         self.parts.append(parts)
         twice = []
@@ -97,7 +98,7 @@ class _Merging:
                 evaluation,
                 evaluation.dataset.name,
                 condition,
-                shards[0].manifest,
+                manifest,
                 parts.costs.get(condition.key, Cost()),
                 (*parts.flags, *flags),
                 tuple(folder.path for folder in shards),

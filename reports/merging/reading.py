@@ -100,7 +100,7 @@ def check_parts(
                 for name, cost in meta["costs"].items():
                     costs.setdefault(name, Cost()).add(Cost(**cost))
                 path = folder.part_path(evaluation, number)
-                files.setdefault(meta["schema"], []).append(path)
+                files.setdefault(meta["columns"], []).append(path)
             if group.block is not None:
                 tally.add(group.block)
     if unknown:

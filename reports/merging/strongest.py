@@ -39,6 +39,7 @@ SELECT records.* REPLACE (
         if(clean, NULL, l0) AS l0,
         if(clean, NULL, goal) AS goal,
         NULL AS radius,
+        NULL AS draws_right,
         if(status = 'ok', if(clean, 'clean', condition), NULL) AS witness
     ), budgets
 FROM records JOIN given AS picked ON records.entry = source AND records."index" = picked."index"

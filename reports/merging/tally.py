@@ -7,7 +7,7 @@ from math import fsum, isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from robustbench_twicing.records.schema import Status
+from robustbench_twicing.records.schema import MOST_DRAWS, Status
 
 from .blocks import BITS, Block, Plan, Unscored
 from .columns import STATUSES, Marks
@@ -30,7 +30,7 @@ class Tally:
         self.plan = plan
         columns = plan.columns
         self._statuses = np.zeros((len(STATUSES), columns), np.int64)
-        self._marks = np.zeros((len(MARKS), columns), np.int64)
+        self._marks = np.zeros((len(MARKS) + MOST_DRAWS, columns), np.int64)
         self._values = np.full((len(VALUES), columns), -np.inf)
         self._hashes = np.zeros((len(HASHES), columns), np.uint64)
         self._changes: list[NDArray[np.float64]] = []
@@ -43,7 +43,7 @@ class Tally:
     def add(self, block: Block) -> None:
         """Add a block, of images that no other block has."""
         self._statuses += block.sums.statuses
-        self._marks += block.sums.marks
+        self._marks[: len(block.sums.marks)] += block.sums.marks
         np.maximum(self._values, block.sums.values, out=self._values)
         self._hashes ^= block.sums.hashes
         self._changes.append(block.sums.change)
@@ -63,7 +63,8 @@ class Tally:
         counts = Counts(*absent, statuses[Status.INHERITED], statuses[Status.OK])
         if not counts.scored:
             return counts
-        marks = dict(zip(MARKS, self._marks[:, column].tolist(), strict=True))
+        in_all, draws = np.split(self._marks[:, column], [len(MARKS)])
+        marks = dict(zip(MARKS, in_all.tolist(), strict=True))
         largest = self._values[:, column]
         known = np.where(largest == -np.inf, np.nan, largest).tolist()
         values = dict(zip(VALUES, known, strict=True))
@@ -76,7 +77,8 @@ class Tally:
         changes = [float(block[column]) for block in self._changes]
         total = sum(changes)
         change = fsum(changes) if isfinite(total) else total
-        return counts._replace(**marks, **values, **hashes, loss_change=change)
+        right = tuple(draws.tolist())
+        return counts._replace(**marks, **values, **hashes, loss_change=change, draws=right)
 
     def answers(self, column: int) -> Answers:
         """Clean predictions of the scored images of a column."""

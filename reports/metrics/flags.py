@@ -33,9 +33,11 @@ _MEANINGS = {
     r"few-images-(\d+)": "corruption errors, mCE and their relatives are of {0} images: too few to "
     "be compared with published numbers, which are of 50,000.",
     r"not-deterministic": "two equal forward passes gave different logits: the network draws "
-    "random numbers, so this is one draw of its accuracy, under attacks on changing gradients; "
-    "--expectation N takes the mean gradient of N draws; AutoAttack's version for such networks is "
-    "--set autoattack.version=rand.",
+    "random numbers, so top-1 is of one draw, under attacks on changing gradients; --draws N "
+    "scores N of them, and --expectation N takes the mean gradient of N; AutoAttack's version for "
+    "such networks is --set autoattack.version=rand.",
+    r"draws-equal": "the network gave equal logits in all draws of --draws: it draws no random "
+    "numbers, and the draws say nothing that one of them does not.",
     r"gradient-not-deterministic": "two equal backward passes gave different gradients: attacks "
     "follow noise, so the accuracy is not evidence of robustness.",
     r"batch-dependent": "an image's logits depend on the images beside it: the number is one of "

@@ -1,6 +1,7 @@
 """What a reader must know about some results, in sentences."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -30,7 +31,7 @@ def notes(runs: Runs, table: pd.DataFrame) -> list[str]:
     ]
     sentences += [note for entry in entries for note in entry.condition.notes]
     sentences += [f"{flag}: {explain_flag(flag)}" for flag in sorted(common_flags(table))]
-    sentences += _marked(table)
+    sentences += [*_marked(table), *_draws(table)]
     for entry in entries:
         label, dataset = entry.evaluation.label, entry.evaluation.dataset
         sentences += [f"{label}: {note}" for note in entry.evaluation.record.notes]
@@ -79,6 +80,24 @@ def _marked(table: pd.DataFrame) -> list[str]:
             places.setdefault(flag, []).append((row["label"], name))
     labels = list(dict.fromkeys(table["label"]))
     return [f"! {flag} ({where(on, labels)}): {explain_flag(flag)}" for flag, on in places.items()]
+
+
+def _draws(table: pd.DataFrame) -> Iterator[str]:
+    """Mean and spread of networks whose images were scored in several draws."""
+    drawn = table[table["draws"] > 1].dropna(subset="top1_mean")
+    for (label, draws), rows in drawn.groupby(["label", "draws"], sort=False):
+        texts = [f"{row['condition']} {mean_and_spread(row)}" for row in rows.to_dict("records")]
+        yield (
+            f"{label}: top-1 is of the first of {draws} draws of the network; mean ± standard "
+            f"deviation over all of them: {some(texts)}."
+        )
+
+
+def mean_and_spread(row: Mapping[Any, Any]) -> str:
+    """Top-1 over the draws of a network, percent; empty where there is one draw or no accuracy."""
+    if pd.isna(row["top1_mean"]):
+        return ""
+    return f"{row['top1_mean']:.2f} ± {row['top1_sd']:.2f}"
 
 
 def where(places: Sequence[tuple[str, str]], labels: Sequence[str]) -> str:

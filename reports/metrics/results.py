@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from math import isnan
 from pathlib import Path
+from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -60,6 +61,16 @@ class Result(NamedTuple):
         return 100 * count / images if targeted and self.has_accuracy and images else NAN
 
     @property
+    def draws(self) -> int:
+        """Draws of the network in which images are scored; in the worst case the first alone."""
+        return 1 if self.entry.condition.is_worst else self.entry.manifest.draws
+
+    @property
+    def of_draws(self) -> list[float]:
+        """Top-1 of each of several draws; empty where there is no accuracy."""
+        return self.counts.accuracies(self.draws) if self.has_accuracy else []
+
+    @property
     def interval(self) -> tuple[float, float]:
         """95 % Wilson interval of top-1, in percent."""
         if not self.has_accuracy:
@@ -104,6 +115,9 @@ COLUMNS: dict[str, Callable[[Result], Any]] = {
     "n_attacked": lambda row: row.counts.scored if row.entry.condition.is_attacked else None,
     "goal_hit": lambda row: row.hits(row.counts.goal_hits, row.counts.scored),
     "goal_hit_right": lambda row: row.hits(row.counts.goal_hits_right, row.counts.before),
+    "draws": lambda row: row.draws,
+    "top1_mean": lambda row: mean(row.of_draws) if row.of_draws else NAN,
+    "top1_sd": lambda row: stdev(row.of_draws) if row.of_draws else NAN,
 }
 """Columns of results.csv, in order, and what each holds; docs/results.md explains them."""
 WHOLE = ("steps", "l0_max", "n_attacked")
@@ -135,9 +149,7 @@ def results(source: Runs | RunFolder) -> pd.DataFrame:
         row._replace(flags=";".join(dict.fromkeys([*about, *diagnosed])))
         for row, about, diagnosed in zip(rows, facts, flags, strict=True)
     ]
-    columns: dict[str, Any] = {
-        name: [value(row) for row in marked] for name, value in COLUMNS.items()
-    }
+    columns: dict[str, Any] = {name: [of(row) for row in marked] for name, of in COLUMNS.items()}
     for name in WHOLE:
         columns[name] = pd.Series(columns[name], dtype=object)  # 20, never 20.0
     return pd.DataFrame(columns)

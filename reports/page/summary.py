@@ -11,7 +11,7 @@ from robustbench_twicing.conditions.condition import CLEAN, WORST, Condition
 from ..imagenet_c.corruption_rows import ATTACK, CORRUPTED, corruption_rows
 from ..merging.sessions import Session
 from ..metrics.flags import by_weight, explain_flag
-from ..metrics.notes import some
+from ..metrics.notes import mean_and_spread, some
 from ..metrics.sweeps import budget_curves, budget_numbers, is_swept, norm_under
 from ..plots import attack_title
 
@@ -99,8 +99,9 @@ def _precision(table: pd.DataFrame) -> Iterator[str]:
     if len(scored):
         sides = scored["top1_ci_high"] - scored["top1"], scored["top1"] - scored["top1_ci_low"]
         widest = max(side.astype(float).max() for side in sides)
+        counts = dict.fromkeys((scored["n_images"].min(), scored["n_images"].max()))
         yield (
-            f"With {_span(scored['n_images'])} images, a 95 % interval reaches up to "
+            f"With {' to '.join(map(str, counts))} images, a 95 % interval reaches up to "
             f"{widest:.1f} points to either side; only differences on the same images, as in the "
             "comparison, can be read more finely."
         )
@@ -114,11 +115,6 @@ def _not_tried(table: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
             "No attack without gradients was run (SPSA, Square, AutoAttack): a model that only "
             "hides its gradients would look robust here."
         )
-
-
-def _span(counts: "pd.Series[int]") -> str:
-    low, high = counts.min(), counts.max()
-    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def _counted(rows: pd.DataFrame) -> str:
@@ -185,9 +181,11 @@ def _accuracy(row: Mapping[str, object]) -> str:
         where = f"in the worst case of its attacks, {condition}"
     if row["status"] != "ok":
         return f"no number {where} ({row['status']})"
+    spread = mean_and_spread(row)
+    drawn = f"; of {row['draws']} draws {spread} %" if spread else ""
     return (
         f"{row['top1']:.1f} % top-1 {where} (95 % interval {row['top1_ci_low']:.1f} to "
-        f"{row['top1_ci_high']:.1f})"
+        f"{row['top1_ci_high']:.1f}{drawn})"
     )
 
 

@@ -115,12 +115,20 @@ class Condition:
             draws: above 1.
         """
         forward, backward = self.passes or (1, 0)
+        single = max(forward, 1 + backward)  # FGSM else follows the gradient of the clean pass
         return replace(
             self,
             settings={**self.settings, EXPECTATION: draws},
             changed={**self.changed, EXPECTATION: 1},
-            passes=(forward + (draws - 1) * backward, draws * backward),
+            passes=(single + (draws - 1) * backward, draws * backward),
         )
+
+    def scored_in(self, draws: int) -> "Condition":
+        """The same, with the passes of a run that scores every image in so many draws."""
+        if self.passes is None:
+            return self
+        forward, backward = self.passes
+        return replace(self, passes=(forward + draws - 1, backward))
 
     @property
     def is_attacked(self) -> bool:

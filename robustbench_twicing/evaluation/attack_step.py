@@ -24,10 +24,11 @@ from ..files.printable import one_line
 from ..records.adversarial import AdversarialStore
 from ..records.cost import CostMeter
 from ..records.failures import Positions
+from ..seeds import network_draws
 from .checks.network_guard import NetworkGuard
 from .clean_step import CleanBatch
 from .progress import Step
-from .rows import Outcome, score, score_rows
+from .rows import Outcome, right_in_draws, score, score_rows
 from .tasks import Context
 
 log = logging.getLogger(__name__)
@@ -73,7 +74,8 @@ def _outcomes(
     """The outcome of every condition of a sweep, in order."""
     attacked = clean.attacked
     if group[0].sweep is None:
-        yield group[0], Outcome(clean.scores, no_distances(len(attacked.x)))
+        unchanged = no_distances(len(attacked.x))
+        yield group[0], Outcome(clean.scores, unchanged, draws_right=clean.draws_right)
         return
     guard = clean.guard
     if guard is None:
@@ -83,7 +85,9 @@ def _outcomes(
     rescored = [row for row, index in enumerate(batch.indices) if index in context.rescored]
     for position, condition in enumerate(group, 1):
         with meter.measure(condition.key):
-            outcome = _attack_and_score(attacked, condition, sweep, guard, keep, rescored)
+            outcome = _attack_and_score(
+                context, attacked, condition, sweep, guard=guard, keep=keep, rescored=rescored
+            )
         yield condition, outcome
         if outcome.message not in ("", TOO_FEW) and getgeneratorstate(sweep) == GEN_CLOSED:
             sweep = _sweep(group[0].sweep, attacked, group[position:])
@@ -118,24 +122,31 @@ def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> G
 
 
 def _attack_and_score(
+    context: Context,
     attacked: AttackBatch,
     condition: Condition,
     sweep: Generator[Tensor],
+    *,
     guard: NetworkGuard,
     keep: Keep | None,
     rescored: Sequence[int],
 ) -> Outcome:
     """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
+    x, y, threat, images = attacked.x, attacked.y, condition.threat, attacked.images
+    drawing = partial(network_draws, context.seed, images, condition.protocol)
     try:
-        x_adv = _next(sweep, attacked, guard, condition.expectation)
-        x, threat, images = attacked.x, condition.threat, attacked.images
+        # Not by the budget: what budgets share does not depend on which of them is the first.
+        with drawing(condition.attack, "attack"):
+            x_adv = _next(sweep, attacked, guard, condition.expectation)
         std = std_of(attacked.model)
         measured = check_adversarial(x, x_adv, condition.reach, threat, std, images=images)
-        with torch.no_grad():
-            scores = score(attacked.model(x_adv), attacked.y, images)
+        with torch.no_grad(), drawing(condition.id, "scores"):
+            draws = [attacked.model(x_adv) for _ in range(context.draws)]
+            scores, draws_right = score(draws[0], y, images), right_in_draws(draws, y, images)
+        with torch.no_grad(), drawing(condition.id, "scores in 8 bits"):
             rounded = _rank_8bit(attacked, x_adv, rescored)
         goal = None if attacked.goal is None else attacked.goal.detach().cpu()
-        outcome = Outcome(scores, measured, rounded, goal=goal)
+        outcome = Outcome(scores, measured, rounded, goal=goal, draws_right=draws_right)
         if condition.about.finds_radius:
             radius = length(x_adv.double() - x.double(), threat.norm)
             outcome = outcome._replace(radius=radius.cpu())

@@ -19,7 +19,7 @@ from ..conditions.distances import no_distances
 from ..data.dataset import Dataset
 from ..data.imagenet import ClassList, subset_indices
 from ..records.schema import RECORD_SCHEMA
-from .rows import Columns, Outcome, as_clean, score, score_rows, take
+from .rows import Columns, Outcome, as_clean, right_in_draws, score, score_rows, take
 
 
 @cache
@@ -69,7 +69,11 @@ def network_logits(classifier: Classifier) -> Iterator[list[Tensor]]:
 
 
 def subset_rows(
-    condition: Condition, data: Dataset, indices: Sequence[int], logits: Tensor, fields: Columns
+    condition: Condition,
+    data: Dataset,
+    indices: Sequence[int],
+    draws: Sequence[Tensor],
+    fields: Columns,
 ) -> pa.Table:
     """Rows of some images over a class subset.
 
@@ -77,7 +81,7 @@ def subset_rows(
         condition: says over which classes.
         data: the images.
         indices: positions of these images in the data set.
-        logits: the network's own, (N, 1000).
+        draws: the network's own logits (N, 1000), of each of its draws.
         fields: what is known of each image.
     """
     if condition.class_subset is None:
@@ -87,7 +91,9 @@ def subset_rows(
     if not rows:
         return RECORD_SCHEMA.empty_table()
     labels = [position[class_index(data, indices[row])] for row in rows]
-    chosen = logits[rows][:, list(position)]
-    scores = score(chosen, torch.tensor(labels, device=logits.device))
+    chosen = [logits[rows][:, list(position)] for logits in draws]
+    y = torch.tensor(labels, device=chosen[0].device)
+    scores, draws_right = score(chosen[0], y), right_in_draws(chosen, y)
     known = take(fields, rows) | {"target": np.array(labels, np.int64)} | as_clean(scores)
-    return score_rows(known, condition, Outcome(scores, no_distances(len(rows))))
+    outcome = Outcome(scores, no_distances(len(rows)), draws_right=draws_right)
+    return score_rows(known, condition, outcome)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -17,9 +18,10 @@ from ..data.loader import LoadedBatch, to_tensor
 from ..errors import BrokenAttackError, UserError
 from ..files.printable import one_line
 from ..records.cost import CostMeter
+from ..seeds import network_draws
 from .checks.network_guard import NetworkGuard
 from .class_subsets import network_logits, subset_rows
-from .rows import Columns, Scores, as_clean, clean_fields, score, take
+from .rows import Columns, Scores, as_clean, clean_fields, right_in_draws, score, take
 from .tasks import Context
 from .validation import check_classes, network_failure
 
@@ -33,14 +35,17 @@ class CleanBatch(NamedTuple):
         attacked: the batch as attacks are given it.
         scores: of the clean images.
         fields: what is known of each image, for all its rows.
-        logits: the network's own, (N, K), before labels of the data set's are made of them.
+        logits: of each draw the network's own, (N, K), before labels of the data set's are made of
+            them.
+        draws_right: as `right_in_draws`.
         guard: sees whether an attack changed the network; None where nothing is attacked.
     """
 
     attacked: AttackBatch
     scores: Scores
     fields: Columns
-    logits: Tensor
+    logits: Sequence[Tensor]
+    draws_right: Tensor | None = None
     guard: NetworkGuard | None = None
 
     def subset(self, rows: Sequence[int]) -> "CleanBatch":
@@ -50,7 +55,8 @@ class CleanBatch(NamedTuple):
             self.attacked.subset(chosen),
             Scores(*(values[chosen] for values in self.scores)),
             take(self.fields, chosen),
-            self.logits[chosen],
+            [logits[chosen] for logits in self.logits],
+            None if self.draws_right is None else self.draws_right[chosen],
             self.guard,
         )
 
@@ -87,17 +93,19 @@ def score_clean(
         precision=context.precision,
     )
     fields = clean_fields(context.label, context.data, batch)
-    with meter.measure(charged.key), network_logits(context.classifier) as answers:
-        scores = clean_scores(context.label, context.classifier, context.data, attacked)
-    fields |= as_clean(scores)
+    seeded = partial(network_draws, context.seed, attacked.images)
+    draws = context.draws if charged.attack == CLEAN else 1
+    with meter.measure(charged.key), network_logits(context.classifier) as answers, seeded("clean"):
+        done = clean_scores(context.label, context.classifier, context.data, attacked, draws)
+    fields |= as_clean(done.scores)
     if white_box is not None:
-        with meter.measure(white_box.key):
+        with meter.measure(white_box.key), seeded("gradient"):
             fields |= _gradient_sizes(attacked, white_box)
     guard = None
     if context.state is not None:
         guard = NetworkGuard(context.classifier, context.state, attacked.x, meter)
-    logits = answers[0] if answers else attacked.logits
-    return CleanBatch(attacked, scores, fields, logits, guard)
+    logits = answers[-draws:] or done.logits
+    return CleanBatch(attacked, done.scores, fields, logits, done.draws_right, guard)
 
 
 def class_subset_rows(
@@ -125,9 +133,23 @@ def _gradient_sizes(attacked: AttackBatch, condition: Condition) -> Columns:
     return {"gradient": gradient.abs().flatten(1).amax(1).double().cpu().numpy()}
 
 
+class CleanScores(NamedTuple):
+    """Of the clean images.
+
+    Attributes:
+        logits: (N, K) of each draw of the network.
+        scores: of the first.
+        draws_right: as `right_in_draws`.
+    """
+
+    logits: list[Tensor]
+    scores: Scores
+    draws_right: Tensor | None
+
+
 def clean_scores(
-    label: str, classifier: Classifier, data: Dataset, attacked: AttackBatch
-) -> Scores:
+    label: str, classifier: Classifier, data: Dataset, attacked: AttackBatch, draws: int = 1
+) -> CleanScores:
     """Score the clean images; what cannot be scored at all is one line.
 
     Args:
@@ -135,20 +157,25 @@ def clean_scores(
         classifier: the model.
         data: where the images are from.
         attacked: the images as the model is shown them.
+        draws: of the network.
 
     Raises:
         UserError: the network fails, has other classes, or its logits are not finite.
     """
+    x, y, images = attacked.x, attacked.y, attacked.images
     try:
-        logits = attacked.logits
+        logits = [attacked.logits]
+        with torch.no_grad():
+            logits += [classifier(x).detach() for _ in range(draws - 1)]
     except (Exception, SystemExit) as error:
         if is_out_of_memory(error) or isinstance(error, UserError):
             raise
-        raise network_failure(label, attacked.x, error) from error
+        raise network_failure(label, x, error) from error
     if data.space is None:
-        check_classes(label, logits.shape[1], data)
+        check_classes(label, logits[0].shape[1], data)
     try:
-        return score(logits, attacked.y, attacked.images)
+        scores = score(logits[0], y, images)
+        return CleanScores(logits, scores, right_in_draws(logits, y, images))
     except BrokenAttackError as error:
         raise UserError(
             f"{label}: {error}, on clean images; check its weights ({classifier.record.checkpoint})"

@@ -7,7 +7,8 @@ import torch
 from ..conditions.condition import Condition
 from ..data.loader import LoadedBatch, pixels_hash, to_tensor
 from ..errors import BrokenAttackError
-from .rows import Columns, Outcome, score, score_rows, take
+from ..seeds import network_draws
+from .rows import Columns, Outcome, right_in_draws, score, score_rows, take
 from .tasks import Context
 
 
@@ -45,10 +46,12 @@ def score_corrupted(
     known = take(fields, [position[index] for index in batch.indices])
     known["pixels_sha256"] = np.array([pixels_hash(pixels) for pixels in batch.pixels], object)
     y = torch.from_numpy(known["target"]).to(device)
+    images, x = known["image"].tolist(), to_tensor(batch.pixels, device)
     try:
-        with torch.no_grad():
-            logits = context.classifier(to_tensor(batch.pixels, device))
-        outcome = Outcome(score(logits, y, known["image"].tolist()))
+        with torch.no_grad(), network_draws(context.seed, images, condition.key):
+            draws = [context.classifier(x) for _ in range(context.draws)]
+        scores, draws_right = score(draws[0], y, images), right_in_draws(draws, y, images)
+        outcome = Outcome(scores, draws_right=draws_right)
     except BrokenAttackError as error:
         outcome = Outcome(None, message=str(error))
     return score_rows(known, condition, outcome)

@@ -51,6 +51,7 @@ def make_manifest(
         attack_precision=options.attack_precision,
         score_8bit=options.score_8bit or "sample",
         mode="survivors" if options.survivors else "full",
+        draws=options.draws,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Self
 import torch
 
 from ..errors import UserError
+from ..records.schema import MOST_DRAWS
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class Options:
         save_adversarial: keep the adversarial images of the first N images.
         workers: processes that read and corrupt images; with 1, a thread of this process does.
         survivors: attack only images that no attack before has fooled, the cheapest attack first.
+        draws: of a network that draws random numbers, in each of which every image is scored.
     """
 
     seed: int = 0
@@ -106,6 +108,7 @@ class Options:
     save_adversarial: int = 0
     workers: int = 1
     survivors: bool = False
+    draws: int = 1
 
     def __post_init__(self) -> None:
         if self.batch_size < 1:
@@ -125,3 +128,13 @@ class Options:
             raise UserError(f"--save-adversarial {self.save_adversarial} is less than 0")
         if self.workers < 1:
             raise UserError(f"--workers {self.workers} is not a positive number of processes")
+        self._check_draws()
+
+    def _check_draws(self) -> None:
+        if not 1 <= self.draws <= MOST_DRAWS:
+            raise UserError(f"--draws {self.draws} is not a number of draws from 1 to {MOST_DRAWS}")
+        if self.draws > 1 and self.survivors:
+            raise UserError(
+                f"--draws {self.draws} is for networks that draw random numbers, and --survivors "
+                "refuses these; leave one of them out"
+            )

@@ -11,10 +11,12 @@ from torch import Tensor
 from ..classifiers.classifier import label_count
 from ..conditions.condition import Condition
 from ..data.loader import LoadedBatch, to_tensor
-from ..records.cost import CostMeter
-from ..records.failures import Positions, failed_rows
+from ..records.cost import Cost, CostMeter
+from ..records.failures import Positions, failed_rows, keys_and_positions
 from ..records.parts import PartRecords
+from ..seeds import network_draws
 from .attack_step import attack_rows
+from .checks.agreement import ROUNDING, agree
 from .checks.first_part import network_flags
 from .checks.logits import TIES, has_ties
 from .checks.network_guard import CHANGES_ITSELF
@@ -23,9 +25,11 @@ from .clean_step import class_subset_rows, score_clean
 from .corruption_step import score_corrupted, with_clean_image
 from .out_of_memory import in_pieces_that_fit
 from .progress import Step
-from .rows import Columns, absent_rows, in_order, joined, with_second_attempt
+from .rows import Columns, absent_rows, in_order, joined
 from .survivors import survivor_rows
 from .tasks import Context
+
+EQUAL_DRAWS = "draws-equal"
 
 
 class _Piece(NamedTuple):
@@ -92,7 +96,7 @@ def evaluate_part(
         with meter.uncharged():
             flags += _network_flags(context, clean, pieces[0].logits, conditions, device)
     new = PartRecords(in_order(rows, conditions), meter.costs, tuple(dict.fromkeys(flags)))
-    return new if old is None else with_second_attempt(old, new, conditions)
+    return new if old is None else _with_second_attempt(old, new, conditions)
 
 
 def _batches(part: LoadedBatch, batch_size: int) -> int:
@@ -120,6 +124,9 @@ def _clean_and_attacked(
     rows += attack(context, batch, clean, on_clean, meter, again)
     logits = clean.attacked.logits
     flags: tuple[str, ...] = (TIES,) if has_ties(logits) else ()
+    first, *others = clean.logits
+    if batch.part == 0 and others and all(agree(first, draw, ROUNDING) for draw in others):
+        flags += (EQUAL_DRAWS,)
     if clean.guard is not None and clean.guard.changed_by_itself:
         flags += (CHANGES_ITSELF,)
     return _Piece(clean.fields, rows, logits, flags)
@@ -157,4 +164,37 @@ def _network_flags(
     }
     classes = label_count(context.classifier, logits)
     yield from (flag for flag, least in few.items() if classes < least)
-    yield from network_flags(context.classifier, x, y, logits, gradients=gradients)
+    images = [context.data.ids[index] for index in batch.indices]
+    with network_draws(context.seed, images, "checks"):
+        yield from network_flags(context.classifier, x, y, logits, gradients=gradients)
+
+
+def _with_second_attempt(
+    old: PartRecords, new: PartRecords, conditions: Sequence[Condition]
+) -> PartRecords:
+    """A part with the second attempt's rows in place of its error rows.
+
+    Args:
+        old: the part as it was.
+        new: rows of the second attempt, of the images that had failed among others.
+        conditions: all, in the order of the record.
+
+    Returns:
+        Costs of both attempts: what the second one took is charged to the conditions that failed,
+        with the clean pass and the budgets that are computed beside them.
+    """
+    failed = failed_rows(old.table)
+    replaced = {
+        (key, position)
+        for key, position in keys_and_positions(new.table)
+        if position in failed.get(key, ())
+    }
+    kept = [place not in replaced for place in keys_and_positions(old.table)]
+    again = [place in replaced for place in keys_and_positions(new.table)]
+    table = in_order([old.table.filter(kept), new.table.filter(again)], conditions)
+    costs = {key: Cost(**vars(cost)) for key, cost in old.costs.items()}
+    first = next(condition.key for condition in conditions if condition.key in failed)
+    for key, cost in new.costs.items():
+        costs.setdefault(key if key in failed else first, Cost()).add(cost)
+    flags = tuple(dict.fromkeys([*old.flags, *new.flags]))
+    return PartRecords(table, costs, flags)

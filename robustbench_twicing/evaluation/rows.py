@@ -17,9 +17,6 @@ from ..data.dataset import Dataset
 from ..data.decoding import BadImageError
 from ..data.loader import Absent, LoadedBatch, pixels_hash
 from ..errors import BrokenAttackError, MissingImageError
-from ..records.cost import Cost
-from ..records.failures import failed_rows, keys_and_positions
-from ..records.parts import PartRecords
 from ..records.schema import RECORD_SCHEMA, Status
 
 Columns = dict[str, NDArray[Any]]
@@ -63,12 +60,32 @@ def score(logits: Tensor, y: Tensor, images: Sequence[str] = ()) -> Scores:
     return Scores(prediction, rank, cross_entropy(logits, y, reduction="none"))
 
 
+def right_in_draws(draws: Sequence[Tensor], y: Tensor, images: Sequence[str] = ()) -> Tensor | None:
+    """In which of several draws of a network each image is right (N,): bit d is that of draw d.
+
+    Args:
+        draws: logits (N, K) of each; of a single one there is nothing to add to its scores.
+        y: the true classes.
+        images: ids of the images, for messages.
+
+    Raises:
+        BrokenAttackError: as `score`.
+    """
+    if len(draws) == 1:
+        return None
+    bits = torch.zeros(len(y), dtype=torch.int64)
+    for draw, logits in enumerate(draws):
+        bits |= (score(logits, y, images).rank == 0).long() << draw
+    return bits
+
+
 class Outcome(NamedTuple):
     """Scores, distances and ranks after rounding to 8 bits; or why there are none.
 
     Images that were not attacked have no distance; in 8 bits they are what they are. Of those that
     were, ``rank_8bit`` (N,) has None where an image was not scored once more. ``radius`` (N,) is
-    the distance that an attack has found, float64; ``goal`` (N,) the class that one wants, int64.
+    the distance that an attack has found, float64; ``goal`` (N,) the class that one wants, int64;
+    ``draws_right`` (N,) is that of `right_in_draws`.
     """
 
     scores: Scores | None
@@ -77,6 +94,7 @@ class Outcome(NamedTuple):
     message: str = ""
     radius: Tensor | None = None
     goal: Tensor | None = None
+    draws_right: Tensor | None = None
 
 
 def clean_fields(label: str, data: Dataset, batch: LoadedBatch) -> Columns:
@@ -127,8 +145,9 @@ def score_rows(fields: Columns, condition: Condition, outcome: Outcome) -> pa.Ta
     if outcome.scores is None:
         return _table(fields, condition, Status.ERROR.value, outcome.message)
     scores = outcome.scores
-    goal = {} if outcome.goal is None else {"goal": outcome.goal}
-    tensors: dict[str, Tensor] = {**scores._asdict(), **goal, "rank_8bit": scores.rank}
+    given = {name: getattr(outcome, name) for name in ("goal", "draws_right")}
+    some = {name: tensor for name, tensor in given.items() if tensor is not None}
+    tensors: dict[str, Tensor] = {**scores._asdict(), **some, "rank_8bit": scores.rank}
     if outcome.distances is not None:
         tensors |= outcome.distances._asdict()
     scored: Columns = {name: tensor.numpy() for name, tensor in tensors.items()}
@@ -217,34 +236,3 @@ def _sorted(column: pa.ChunkedArray, kind: pa.DataType, order: NDArray[np.int64]
     if not pa.types.is_dictionary(kind):
         return column.take(order)
     return column.cast(kind.value_type).take(order).combine_chunks().dictionary_encode()
-
-
-def with_second_attempt(
-    old: PartRecords, new: PartRecords, conditions: Sequence[Condition]
-) -> PartRecords:
-    """A part with the second attempt's rows in place of its error rows.
-
-    Args:
-        old: the part as it was.
-        new: rows of the second attempt, of the images that had failed among others.
-        conditions: all, in the order of the record.
-
-    Returns:
-        Costs of both attempts: what the second one took is charged to the conditions that failed,
-        with the clean pass and the budgets that are computed beside them.
-    """
-    failed = failed_rows(old.table)
-    replaced = {
-        (key, position)
-        for key, position in keys_and_positions(new.table)
-        if position in failed.get(key, ())
-    }
-    kept = [place not in replaced for place in keys_and_positions(old.table)]
-    again = [place in replaced for place in keys_and_positions(new.table)]
-    table = in_order([old.table.filter(kept), new.table.filter(again)], conditions)
-    costs = {key: Cost(**vars(cost)) for key, cost in old.costs.items()}
-    first = next(condition.key for condition in conditions if condition.key in failed)
-    for key, cost in new.costs.items():
-        costs.setdefault(key if key in failed else first, Cost()).add(cost)
-    flags = tuple(dict.fromkeys([*old.flags, *new.flags]))
-    return PartRecords(table, costs, flags)

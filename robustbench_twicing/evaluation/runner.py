@@ -134,6 +134,7 @@ def evaluate_models(
                     options.batch_size,
                     rescored(task.data, options.seed, score_8bit),
                     survivors=options.survivors,
+                    draws=options.draws,
                 )
                 _evaluate(context, conditions, work, options, stop)
     attempted.say()

@@ -18,6 +18,7 @@ from ..errors import UserError
 from ..records.cost import CostMeter
 from ..records.failures import Positions
 from ..records.schema import Status
+from ..seeds import network_draws
 from .attack_step import attack_rows
 from .checks.answers import RANDOM, answer_flags
 from .clean_step import CleanBatch
@@ -134,7 +135,7 @@ def _refuse_random(
     """Images chosen by one draw of the network make attacks look stronger than they are."""
     graph = any(condition.white_box for condition in conditions)
     batch = clean.attacked
-    with meter.uncharged():
+    with meter.uncharged(), network_draws(context.seed, batch.images, "checks"):
         flags = list(answer_flags(context.classifier, batch.x, batch.logits, graph=graph))
     if RANDOM in flags:
         raise UserError(

@@ -38,6 +38,7 @@ class Context(NamedTuple):
         rescored: positions of the images that are scored rounded to 8 bits, too.
         state: of the classifier before any attack; None where nothing is attacked.
         survivors: attack only images that no attack before has fooled.
+        draws: of the network, in each of which every image is scored.
     """
 
     label: str
@@ -51,6 +52,7 @@ class Context(NamedTuple):
     rescored: frozenset[int] = frozenset()
     state: NetworkState | None = None
     survivors: bool = False
+    draws: int = 1
 
 
 def rescored(data: Dataset, seed: int, score_8bit: str) -> frozenset[int]:
@@ -77,19 +79,24 @@ class Task(NamedTuple):
     conditions: tuple[Condition, ...]
 
 
-def make_task(data: Dataset, conditions: Sequence[Condition]) -> Task:
+def make_task(data: Dataset, conditions: Sequence[Condition], draws: int = 1) -> Task:
     """A task under the data set's own names.
 
     The images of a test set of their own are not called clean: ``clean`` becomes ``imagenet-a``,
     and beside it stands ``imagenet-a/1000-way``, the same forward pass over all classes. The
     convention of labels of its own is the data set's: other sets have the same conditions.
 
+    Args:
+        data: the images.
+        conditions: what is done to them.
+        draws: of the network, in each of which every image is scored; for estimates of cost.
+
     Raises:
         UserError: no condition.
     """
     if not conditions:
         raise UserError("no condition is given; name at least one, like clean")
-    named = (_as_called_on(data, condition) for condition in conditions)
+    named = (_as_called_on(data, condition.scored_in(draws)) for condition in conditions)
     return Task(data, tuple(chain.from_iterable(named)))
 
 

@@ -18,6 +18,7 @@ from ..data.loader import pixels_hash
 from ..errors import UserError
 from ..records.manifest import Evaluation
 from ..records.run_folder import RunFolder
+from ..seeds import seeded_globally
 from .out_of_memory import no_room
 from .tasks import Task
 
@@ -136,7 +137,7 @@ def count_logits(label: str, classifier: Classifier) -> int:
     side = classifier.preprocessing.crop
     grey = torch.full((1, 3, side, side), 0.5, device=classifier.device)
     try:
-        with torch.no_grad(), eval_mode(classifier):
+        with torch.no_grad(), eval_mode(classifier), seeded_globally(0):
             logits = classifier(grey)
     except UserError:
         raise

@@ -51,6 +51,7 @@ def completed(values: dict[str, Any]) -> dict[str, Any]:
         "left_out": [],
         "score_8bit": "all",
         "mode": "full",
+        "draws": 1,
         **values,
         "evaluations": evaluations,
         "conditions": conditions,

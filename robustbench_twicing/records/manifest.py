@@ -19,7 +19,7 @@ from ..errors import UserError
 from ..files.atomic import asked
 from ..files.text import read_json
 from .first_version import completed
-from .schema import SCHEMA_VERSION, check_version
+from .schema import MOST_DRAWS, SCHEMA_VERSION, check_version
 
 SETTINGS = "run.json"
 """Name of the file; the folder that has it is a run folder."""
@@ -114,6 +114,7 @@ class Manifest:
             ``sample``.
         mode: ``full``, or ``survivors``: attacked were images that no attack before had fooled.
         left_out: names of data sets that the suite has and the user left out.
+        draws: of the network, in each of which every image is scored.
         schema: version of the format.
     """
 
@@ -127,6 +128,7 @@ class Manifest:
     score_8bit: str = "sample"
     mode: Literal["full", "survivors"] = "full"
     left_out: tuple[str, ...] = ()
+    draws: Annotated[int, Field(ge=1, le=MOST_DRAWS)] = 1
     schema: int = SCHEMA_VERSION
 
     def conditions_of(self, evaluation: Evaluation) -> tuple[Condition, ...]:

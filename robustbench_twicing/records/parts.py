@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ..errors import UserError
 from ..files.regular import check_regular
 from .cost import Cost
-from .schema import FIRST_SCHEMA, FIRST_VERSION, RECORD_SCHEMA, check_version
+from .schema import EARLIER_SCHEMAS, RECORD_SCHEMA, check_version
 
 META = b"robustbench_twicing"
 META_HASH = b"robustbench_twicing.sha256"
@@ -67,6 +67,10 @@ def read_part(path: Path, coded: Sequence[str] = ()) -> tuple[pa.Table, dict[str
         path: of the file.
         coded: columns of texts that come as dictionaries, in half the time where texts are few.
 
+    Returns:
+        Records with all columns of today, and beside schema, costs and flags how many ``columns``
+        the file has.
+
     Raises:
         DamagedPartError: it is not what was written.
         UserError: the system cannot read it, or it is of another schema.
@@ -84,8 +88,8 @@ def read_part(path: Path, coded: Sequence[str] = ()) -> tuple[pa.Table, dict[str
         if isinstance(error, OSError) and error.errno:  # Arrow's own say nothing of the system
             raise UserError(f"{path} cannot be read: {os.strerror(error.errno)}") from error
         raise _damaged(path, str(error)) from error
-    meta = _meta(path, stored)
-    if meta["schema"] == FIRST_VERSION and table.schema.equals(_with_coded(FIRST_SCHEMA, coded)):
+    meta = _meta(path, stored) | {"columns": table.num_columns}
+    if table.schema.equals(_with_coded(EARLIER_SCHEMAS[meta["schema"]], coded)):
         table = _with_new_columns(table)
     if not table.schema.equals(_with_coded(RECORD_SCHEMA, coded)):
         raise _damaged(path, "its columns are not those of a record")
@@ -98,7 +102,7 @@ def read_part(path: Path, coded: Sequence[str] = ()) -> tuple[pa.Table, dict[str
 
 
 def _with_new_columns(table: pa.Table) -> pa.Table:
-    """Records of version 1 with the columns that they lack, empty."""
+    """Earlier records with the columns that they lack, empty."""
     new = [field for field in RECORD_SCHEMA if field.name not in table.column_names]
     for field in new:
         table = table.append_column(field, pa.nulls(table.num_rows, field.type))

@@ -9,6 +9,8 @@ from ..errors import UserError
 SCHEMA_VERSION = 2
 FIRST_VERSION = 1
 """Without the columns after ``message``; read, and never written."""
+MOST_DRAWS = 32
+"""Of a network, as one record holds them."""
 
 
 class Status(StrEnum):
@@ -49,11 +51,14 @@ RECORD_SCHEMA = pa.schema(
         ("radius", pa.float64()),  # distance of the nearest adversarial example that was found
         ("goal", pa.int32()),  # the class that a targeted attack wants
         ("witness", pa.string()),  # id of the condition whose values these are
+        ("draws_right", pa.int64()),  # of several draws of the network: bit d where d is right
     ]
 )
 """One row per (label, dataset, protocol, condition, image). Facts only; empty where not scored."""
 FIRST_SCHEMA = pa.schema(list(RECORD_SCHEMA)[: RECORD_SCHEMA.names.index("message") + 1])
 """The columns of version 1."""
+EARLIER_SCHEMAS = {FIRST_VERSION: FIRST_SCHEMA, SCHEMA_VERSION: pa.schema(list(RECORD_SCHEMA)[:-1])}
+"""By version, fewer columns that a part may have: those of version 2 before ``draws_right``."""
 
 
 def check_version(version: object, where: str) -> None:

@@ -16,6 +16,8 @@ SHOWN = {
     "top1": Column("top-1", metric="top1"),
     "top1_ci_low": Column("from"),
     "top1_ci_high": Column("to"),
+    "top1_mean": Column("mean of draws"),
+    "top1_sd": Column("their sd"),
     "top5": Column("top-5", metric="top5"),
     "robust_top1": Column("robust"),
     "goal_hit": Column("goal hit"),
@@ -23,6 +25,8 @@ SHOWN = {
     "status": Column("status", digits=None),
 }
 """Columns of results.csv, and what they are called here."""
+OPTIONAL = ("top1_mean", "top1_sd", "goal_hit")
+"""Those that are left out where no row has anything there."""
 KEYS = ("label", "condition")
 
 
@@ -31,7 +35,7 @@ def all_results(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Ta
     """One table: labels and conditions down, their numbers across."""
     del choices
     absent = {"status"} if (rows["status"] == "ok").all() else set()
-    absent |= {"goal_hit"} if rows["goal_hit"].isna().all() else set()
+    absent |= {name for name in OPTIONAL if rows[name].isna().all()}
     shown = {name: column for name, column in SHOWN.items() if name not in absent}
     frame = rows.set_index(list(KEYS))[list(shown)]
     place = rows.iloc[0]

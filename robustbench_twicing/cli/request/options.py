@@ -143,6 +143,9 @@ class EvalOptions:
     expectation: Annotated[
         int, _opt("--expectation", help="Mean gradient of N draws of the network.", panel=HOW)
     ] = 1
+    draws: Annotated[
+        int, _opt("--draws", help="Score each image in N draws of the network.", panel=HOW)
+    ] = 1
     corruptions: Annotated[
         str | None,
         _opt(
@@ -219,9 +222,7 @@ class EvalOptions:
     ] = 1
     cache: Annotated[
         str | None,
-        _opt(
-            "--cache", metavar="DIR", help="Keep decoded crops here, for the next run.", panel=RUN
-        ),
+        _opt("--cache", metavar="DIR", help="Keep decoded crops here for later.", panel=RUN),
     ] = None
     max_hours: Annotated[
         float | None,

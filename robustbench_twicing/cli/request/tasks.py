@@ -74,12 +74,15 @@ def open_tasks(options: EvalOptions, sources: Sources, conditions: Conditions) -
         )
     tasks = [
         make_task(
-            _open(options, spec, labels=options.labels, classes=options.classes), conditions[None]
+            _open(options, spec, labels=options.labels, classes=options.classes),
+            conditions[None],
+            options.draws,
         )
         for spec in sources.clean
     ]
     tasks += [
-        make_task(_open(options, spec), conditions[name]) for name, spec in sources.shifted.items()
+        make_task(_open(options, spec), conditions[name], options.draws)
+        for name, spec in sources.shifted.items()
     ]
     return with_clean_subsets(tasks)
 

@@ -65,6 +65,16 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+def test_both_numbers_of_imagenet_a_are_of_all_draws(folders: Path, tmp_path: Path) -> None:
+    """The palette does not draw: every draw is the number itself."""
+    data = open_dataset(f"imagenet-a={folders}/imagenet-a")
+    both = rows(run_all([data], tmp_path / "run", draws=2), "imagenet-a")
+    for row in both.values():
+        assert (row["draws"], row["top1_mean"], row["top1_sd"]) == (2, row["top1"], 0)
+    assert [row["n_forward"] for row in both.values()] == [400, 0]
+
+
+@pytest.mark.slow
 def test_the_two_numbers_of_imagenet_a(folders: Path, tmp_path: Path) -> None:
     found = rows(
         run_all([open_dataset(f"imagenet-a={folders}/imagenet-a")], tmp_path / "run"), "imagenet-a"
