@@ -93,7 +93,7 @@ def _draws(table: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def mean_and_spread(row: Mapping[Any, Any]) -> str:
+def mean_and_spread(row: "Mapping[Any, Any] | pd.Series[Any]") -> str:
     """Top-1 over the draws of a network, percent; empty where there is one draw or no accuracy."""
     if pd.isna(row["top1_mean"]):
         return ""

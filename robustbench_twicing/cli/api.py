@@ -25,6 +25,7 @@ from .api_inputs import Data, open_data
 from .api_messages import arguments_named
 from .api_models import Model, lent, open_model
 from .progress import show_progress
+from .request.constants import averaged, check_expectation, suite_attack
 
 SHOWN = ("condition", "n_images", "top1", "top1_ci_low", "top1_ci_high", "status", "flags")
 """Columns of results.csv in the short view of a run."""
@@ -80,6 +81,8 @@ def evaluate(
     cache: str | Path | None = None,
     score_8bit: str | None = None,
     survivors: bool = False,
+    expectation: int = 1,
+    draws: int = 1,
 ) -> EvaluatedRun:
     """Evaluate one model on one data set under some conditions, and write results.csv.
 
@@ -114,6 +117,10 @@ def evaluate(
             ``all``; None: a sample, or as the run began.
         survivors: attack only images that no attack before has fooled, the cheapest attack first;
             single attacks then have no accuracy, and their worst case has.
+        expectation: of a model that draws random numbers, attacks of this suite follow the mean
+            gradient of so many draws.
+        draws: of such a model, in each of which every image is scored, 1 to 32; results have the
+            mean and the standard deviation of top-1 over them.
 
     Raises:
         TypeError: a model, data, conditions or number of a kind that is not accepted; it names
@@ -124,6 +131,7 @@ def evaluate(
         BrokenAttackError: an attack failed, and ``strict``.
     """
     whole = {"limit_seed": limit_seed, "seed": seed, "batch_size": batch_size, "workers": workers}
+    whole |= {"expectation": expectation, "draws": draws}
     _check_whole(whole, optional={"limit": limit, "num_classes": num_classes})
     options = Options(
         seed=seed,
@@ -133,6 +141,7 @@ def evaluate(
         workers=workers,
         score_8bit=score_8bit,
         survivors=survivors,
+        draws=draws,
     )
     dataset = open_data(data, limit=limit, seed=limit_seed, num_classes=num_classes)
     if cache is not None:
@@ -141,7 +150,9 @@ def evaluate(
     path = Path(temporary.name, "run") if temporary is not None else Path(out or "").expanduser()
     with usual_state(), lent(model), _removed_on_failure(temporary):
         classifier = open_model(model, dataset, mean, std)
-        task = make_task(dataset, read_conditions(conditions, classifier))
+        asked = read_conditions(conditions, classifier)
+        check_expectation(expectation, map(suite_attack, asked))
+        task = make_task(dataset, averaged(asked, expectation), draws)
         _check_named(path, conditions)
         models = {label or classifier.record.model: classifier}
         with _progress(progress, task) as report:

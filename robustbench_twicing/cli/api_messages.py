@@ -18,7 +18,7 @@ ARGUMENTS: Mapping[str, str] = {
     **{"normalize": "mean and std", "num-classes": "num_classes", "limit-seed": "limit_seed"},
     **{"batch-size": "batch_size", "on-bad-image": "on_bad_image"},
     **{name: name for name in ("out", "limit", "mean", "std", "seed", "label", "device")},
-    **{name: name for name in ("workers", "cache")},
+    **{name: name for name in ("workers", "cache", "survivors", "expectation", "draws")},
 }
 """Of `evaluate`, by the option of the command line; others are options alone, and stay."""
 

@@ -1,6 +1,7 @@
 """Gradients that are the mean of several draws of a network: expectation over transformation."""
 
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +9,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from attacks import ATTACKS
+from attacks import ATTACKS, pgd
 from attacks.fmn import fmn
+from robustbench_twicing import evaluate
 from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
 from robustbench_twicing.classifiers.gradient import input_gradient, logits_and_gradient
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.conditions.threat_model import PIXEL
+from robustbench_twicing.errors import UserError
 from tests.tiny import PREPROCESSING, Linear, convnet, noise, run, table
 
 OWN = [name for name, spec in ATTACKS.items() if spec.white_box]
@@ -91,7 +94,13 @@ def test_every_attack_that_follows_gradients_takes_the_mean(name: str, tmp_path:
         table(run(convnet(), noise(4), [clean(), condition], tmp_path / str(draws)))[asked.id]
         for draws, condition in ((1, asked), (3, asked.averaging(3)))
     ]
-    assert asked.averaging(3).passes is not None
+    forward, backward = asked.averaging(3).passes or (0, 0)
+    scored_in_8_bits, at_the_clean_images = 1, 4
+    counted = rows[1]["n_forward"] - scored_in_8_bits, rows[1]["n_backward"] - at_the_clean_images
+    if ATTACKS[name].stops_early:  # the plan is what it costs at most
+        assert counted <= (4 * forward, 4 * backward)
+    else:
+        assert counted == (4 * forward, 4 * backward)
     gradients = 4 if name == "fgsm" else rows[0]["n_backward"] - 4
     assert rows[1]["n_backward"] == rows[0]["n_backward"] + (3 if name == "fgsm" else 2) * gradients
     assert rows[1]["n_forward"] == rows[0]["n_forward"] + (3 if name == "fgsm" else 2) * gradients
@@ -157,3 +166,24 @@ def test_it_is_part_of_what_a_run_is(
     assert main(command) == 1
     error = " ".join(capsys.readouterr().err.split())
     assert "settings.expectation is 2 there and nothing here; give the same --expectation" in error
+
+
+def test_a_script_may_ask_for_it(tmp_path: Path) -> None:
+    """Attacks of this suite under any name; not a function of the script."""
+    x, y = (255 * images(2)).round() / 255, torch.tensor([0, 1])
+    conditions: Any = {
+        "pgd@4/255": None,
+        "short@4/255": partial(pgd, steps=2),
+        "still@4/255": lambda model, x, y: x,
+    }
+    done = evaluate(noisy(1.0), (x, y), conditions, expectation=3)
+    flags = done.results().set_index("condition")["flags"]
+    assert "expectation=3" in flags["pgd@4/255"]
+    assert "expectation=3" in flags["short@4/255"]
+    assert "expectation" not in flags["still@4/255"]
+    with pytest.raises(UserError, match=r"^expectation=2: no attack that is asked for"):
+        evaluate(noisy(1.0), (x, y), ["clean", "spsa@4/255"], expectation=2)
+    with pytest.raises(UserError, match=r"^draws=40 is not a number of draws from 1 to 32"):
+        evaluate(noisy(1.0), (x, y), draws=40)
+    with pytest.raises(TypeError, match=r"expectation=1\.5 is not a whole number"):
+        evaluate(noisy(1.0), (x, y), "pgd@4/255", expectation=1.5)  # type: ignore[arg-type]

@@ -79,7 +79,7 @@ def read_conditions(options: EvalOptions) -> ConditionRequest:
     name = options.suite or (default if options.corruptions is None else CORRUPTIONS)
     suite = _in_known_names(load_suite(name))
     items = _items(suite, options)
-    check_expectation(options.expectation, items)
+    check_expectation(options.expectation, [item.attack or "" for item in items])
     return ConditionRequest(options, name, suite, items)
 
 

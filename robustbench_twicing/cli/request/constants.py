@@ -1,6 +1,6 @@
 """Constants of attacks: from --set and the options short for it, of the kind that they have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from attacks import ATTACKS, AttackSpec, attack_name, find_attack
@@ -57,39 +57,38 @@ def check_used(overrides: Overrides, items: Sequence[SuiteItem]) -> None:
             raise UserError(f"a constant of {attack} is set, but {attack} is not among the attacks")
 
 
-def check_expectation(draws: int, items: Sequence[SuiteItem]) -> None:
+def check_expectation(draws: int, attacks: Iterable[str]) -> None:
     """Refuse --expectation where it is no number of draws, or changes nothing.
 
     Args:
         draws: whose gradients are averaged.
-        items: of the suite, as they are asked for.
+        attacks: names of those that are asked for.
 
     Raises:
         UserError: it is below 1, or no attack of this suite follows gradients.
     """
     if draws < 1:
         raise UserError(f"--expectation {draws} is not a positive number of draws")
-    if draws > 1 and not any(_takes_gradients(item.attack or "") for item in items):
-        own = ", ".join(name for name in ATTACKS if _takes_gradients(name))
+    following = [name for name, spec in ATTACKS.items() if spec.white_box]
+    if draws > 1 and not set(following).intersection(attacks):
         raise UserError(
             f"--expectation {draws}: no attack that is asked for takes the mean of gradients; "
-            f"those that do are {own}"
+            f"those that do are {', '.join(following)}"
         )
 
 
 def averaged(conditions: Sequence[Condition], draws: int) -> list[Condition]:
     """The conditions, those of attacks that follow gradients with the mean of several draws."""
     return [
-        condition.averaging(draws)
-        if draws > 1 and _takes_gradients(condition.attack)
-        else condition
+        condition.averaging(draws) if draws > 1 and suite_attack(condition) else condition
         for condition in conditions
     ]
 
 
-def _takes_gradients(attack: str) -> bool:
-    """Whether an attack asks this suite for gradients: not those of other libraries."""
-    return attack in ATTACKS and ATTACKS[attack].white_box
+def suite_attack(condition: Condition) -> str:
+    """The attack that asks this suite for gradients; empty for all else, like other libraries'."""
+    attacks = (spec for spec in ATTACKS.values() if spec.white_box)
+    return next((spec.name for spec in attacks if spec.sweep is condition.sweep), "")
 
 
 def parse_constant(spec: AttackSpec, name: str, text: str) -> Any:
