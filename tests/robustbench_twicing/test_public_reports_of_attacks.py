@@ -5,6 +5,7 @@ The number in a test name is the case's in shared/cases/README2.md; the inputs a
 
 import csv
 from collections.abc import Sequence
+from math import erfc, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,17 @@ def three():
 
 def four():
     return Colour(4)
+
+
+class Noisy(Colour):
+    """Every channel of every image has normal noise of a tenth of its range."""
+
+    def forward(self, x):
+        return super().forward(x + 0.1 * torch.randn(len(x), 3, 1, 1))
+
+
+def noisy():
+    return Noisy(3)
 
 
 def move(x, eps, half):
@@ -143,6 +155,44 @@ def test_b48_where_two_attacks_fool_a_half_each_no_image_is_robust(
     assert main(["report", str(run), "--format", "html", "--out", str(out)]) == 0
     page = (out / "index.html").read_text()
     assert "0.0 % top-1 in the worst case of its attacks" in page
+
+
+def right_under_noise(red_above_green: float, red_above_blue: float) -> float:
+    """Share of draws in which red is the largest of three channels with noise of 0.1."""
+    noise = np.linspace(-8, 8, 4001)
+    density = np.exp(-(noise**2) / 2) / np.sqrt(2 * np.pi)
+    below = [
+        np.array([erfc(-(gap / 25.5 + of_red) / sqrt(2)) / 2 for of_red in noise])
+        for gap in (red_above_green, red_above_blue)
+    ]
+    return float(np.trapezoid(density * below[0] * below[1], noise))
+
+
+@pytest.mark.slow
+def test_b49_a_network_that_draws_has_a_flag_a_mean_and_a_spread_and_the_same_ones_again(
+    code: Path,
+) -> None:
+    """Of one draw PGD goes by the sign of its own noise; of eight it finds the way down."""
+    margins = (4, 8, 16, 32) * 8
+    data = colours(code.parent, [(100 + more, 100, 60) for more in margins])
+    arguments = ["--attacks", "clean,pgd", "--eps", "8/255", "--draws", "16", "--expectation", "8"]
+    assert evaluate(code, "noisy", data, *arguments) == 0
+    rows = read(code.parent / "run" / "results.csv")
+    (code.parent / "run").rename(code.parent / "first")
+    assert evaluate(code, "noisy", data, *arguments) == 0
+    again = read(code.parent / "run" / "results.csv")
+    for row, same in zip(rows.values(), again.values(), strict=True):
+        assert "not-deterministic" in row["flags"].split(";")
+        assert {**row, "seconds": ""} == {**same, "seconds": ""}
+    for name, moved in (("clean", 0), ("pgd@8/255", 8)):
+        wanted = np.array(
+            [right_under_noise(more - 2 * moved, 40 + more - 2 * moved) for more in margins]
+        )
+        spread = 100 * np.sqrt((wanted * (1 - wanted)).sum()) / len(margins)
+        mean = float(rows[name]["top1_mean"])
+        assert abs(mean - 100 * wanted.mean()) < 3 * spread / 4, name
+        assert float(rows[name]["top1_sd"]) == pytest.approx(spread, rel=0.6)
+    assert rows["pgd@8/255"]["flags"].split(";").count("expectation=8") == 1
 
 
 @pytest.mark.slow
