@@ -88,10 +88,14 @@ def test_of_a_network_that_does_not_draw_the_mean_is_the_gradient() -> None:
 
 @pytest.mark.parametrize("name", OWN)
 def test_every_attack_that_follows_gradients_takes_the_mean(name: str, tmp_path: Path) -> None:
-    """As many passes more as there are gradients more, and FGSM has one of its own then."""
-    asked = ATTACKS[name].condition(Fraction(4, 255), overrides={"steps": 3})
+    """As many passes more as gradients, and those at the clean images are shared no longer."""
+    is_patch = "patch" in ATTACKS[name].protocols
+    protocol, eps = ("patch", Fraction(4)) if is_patch else ("pixel", Fraction(4, 255))
+    asked = ATTACKS[name].condition(eps, protocol, {"steps": 3})
     rows = [
-        table(run(convnet(), noise(4), [clean(), condition], tmp_path / str(draws)))[asked.id]
+        table(run(convnet(), noise(4), [clean(protocol), condition], tmp_path / str(draws)))[
+            asked.id
+        ]
         for draws, condition in ((1, asked), (3, asked.averaging(3)))
     ]
     forward, backward = asked.averaging(3).passes or (0, 0)
@@ -101,9 +105,10 @@ def test_every_attack_that_follows_gradients_takes_the_mean(name: str, tmp_path:
         assert counted <= (4 * forward, 4 * backward)
     else:
         assert counted == (4 * forward, 4 * backward)
-    gradients = 4 if name == "fgsm" else rows[0]["n_backward"] - 4
-    assert rows[1]["n_backward"] == rows[0]["n_backward"] + (3 if name == "fgsm" else 2) * gradients
-    assert rows[1]["n_forward"] == rows[0]["n_forward"] + (3 if name == "fgsm" else 2) * gradients
+    at_clean = 3 * 4 if name in ("fgsm", "patch-gradient") else 0
+    more = 2 * (rows[0]["n_backward"] - at_the_clean_images) + at_clean
+    assert rows[1]["n_backward"] == rows[0]["n_backward"] + more
+    assert rows[1]["n_forward"] == rows[0]["n_forward"] + more
     assert "expectation=3" in rows[1]["flags"].split(";")
     assert "expectation" not in rows[0]["flags"]
 

@@ -133,9 +133,9 @@ def test_whatever_was_found_the_best_curve_is_nowhere_above_the_worst_case(
 
 def test_what_an_attack_found_before_it_failed_counts_in_the_best_curve() -> None:
     conditions = conditions_of([("pgd", Fraction(1, 255))])
-    usual = {"target": 7, "clean_prediction": 7, "prediction": 3, "clean_rank": 0, "l2": 0.5}
-    usual |= {"clean_loss": 0.5, "loss": 1.0, "status": "ok"}
-    outcomes = [  # of clean pixels, of PGD, and FMN's radius
+    usual: dict[str, Any] = {"target": 7, "clean_prediction": 7, "prediction": 3, "clean_rank": 0}
+    usual |= {"clean_loss": 0.5, "loss": 1.0, "l2": 0.5, "status": "ok"}
+    outcomes: list[tuple[dict[str, Any], ...]] = [  # of clean pixels, of PGD, and FMN's radius
         ({"rank": 0}, {"rank": 0, "linf": 1 / 255}, {"rank": 1, "radius": 0.4 / 255}),
         ({"rank": 0}, {"rank": 1, "linf": 1 / 255}, {"status": "error", "message": "it failed"}),
     ]
