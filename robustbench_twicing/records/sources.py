@@ -76,7 +76,7 @@ def read_sources(folder: RunFolder) -> list[Source]:
     store = AdversarialStore(folder.path / FOLDER)
     sources = list[Source]()
     for evaluation in folder.manifest.evaluations:
-        attacks = list(filter(_is_source, folder.manifest.conditions_of(evaluation)))
+        attacks = list(filter(is_source, folder.manifest.conditions_of(evaluation)))
         place = evaluation.label, evaluation.dataset.name
         files = {
             attack.key: store.files((*place, attack.protocol, attack.id)) for attack in attacks
@@ -100,7 +100,8 @@ def read_sources(folder: RunFolder) -> list[Source]:
     return sources
 
 
-def _is_source(condition: Condition) -> bool:
+def is_source(condition: Condition) -> bool:
+    """Whether its images are transferred: of an attack with a budget that is no control."""
     return condition.is_sweep and condition.eps > 0 and not condition.about.control
 
 

@@ -1,5 +1,6 @@
 """From run folders with saved adversarial images, and --model, to what is to be scored."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,15 +11,15 @@ from ...classifiers.classifier import Classifier
 from ...conditions.condition import Condition, clean
 from ...data.preprocessing import Preprocessing
 from ...errors import UserError
-from ...evaluation.options import Options
+from ...evaluation.options import Options, Shard
 from ...evaluation.tasks import Task, make_task
 from ...evaluation.validation import check_classes, count_logits
 from ...files.printable import count, name_some
-from ...records.sources import Source, read_sources, saved_dataset, transferred
+from ...records.sources import Source, is_source, read_sources, saved_dataset, transferred
 from ..run_folders import open_runs
 from .models import load_models, set_threads
 from .options import EvalOptions
-from .request import Request, make_run_options
+from .request import Request, make_request, make_run_options
 
 CONTROL = "noise"
 """Beside each budget: what the target loses to changes of that size that nobody aimed."""
@@ -50,6 +51,59 @@ def make_transfer_request(run_dirs: Sequence[Path], options: EvalOptions) -> Req
         for label, classifier in models.items():
             check_target(label, classifier, task, of_dataset)
     return Request(models, tasks, run_options, messages=tuple(map(_about, sources)))
+
+
+def make_sources_request(options: EvalOptions) -> Request:
+    """What `make_request` makes, of models that are to be shown each other's images.
+
+    Args:
+        options: as typed.
+
+    Raises:
+        UserError: a single model, or models that see unlike pixels, have unlike classes or mean
+            unlike budgets; no attack; or a run of which no other run can be made at once.
+    """
+    if options.survivors:
+        raise UserError("--transfer needs all images of every attack; leave --survivors out")
+    if Shard.parse(options.shard).count > 1 or int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UserError(
+            "--transfer follows a run that one process finishes; run the shards with "
+            "--save-adversarial N, and the command transfer on their folders then"
+        )
+    request = make_request(options)
+    conditions = [condition for task in request.tasks for condition in task.conditions]
+    if not any(map(is_source, conditions)):
+        raise UserError("--transfer needs an attack with a budget, like --attacks clean,pgd")
+    _check_different(request.models)
+    (first, model), *others = request.models.items()
+    for label, other in others:
+        _check_pixels(label, other.preprocessing, first, model.preprocessing)
+        classes, expected = count_logits(label, other), count_logits(first, model)
+        if classes != expected:
+            raise UserError(
+                f"{label} has {classes} classes, {first} {expected}; --transfer is for models of "
+                "the same classes"
+            )
+        is_normalized = any(condition.threat.space == "normalized" for condition in conditions)
+        if is_normalized and other.preprocessing.std != model.preprocessing.std:
+            raise UserError(
+                f"{label} and {first} have unlike std, so that budgets in normalised units are "
+                "not the same; transfer images of protocol pixel"
+            )
+    return request
+
+
+def _check_different(models: Mapping[str, Classifier]) -> None:
+    """Two networks at least, and none of them twice."""
+    labels: dict[tuple[str, str], str] = {}
+    for label, model in models.items():
+        first = labels.setdefault((model.record.model, model.record.weights_sha256), label)
+        if first != label:
+            raise UserError(f"{first} and {label} are one network; --transfer needs different ones")
+    if len(labels) < 2:
+        raise UserError(
+            "--transfer scores each model's images on the others; give two --model at least"
+        )
 
 
 def _as_in_run(options: Options, seed: int, score_8bit: str) -> Options:

@@ -236,3 +236,71 @@ def test_two_bundled_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         others = [row for (source, target), row in rates.items() if source == name != target]
         assert all(float(itself["rate"]) >= float(row["rate"]) for row in others)
     assert "saved-10-of-12" in (tmp_path / "transfer" / "results.csv").read_text()
+
+
+TWO = ("--model", "fmnist_deit=bundled", "--model", "fmnist_fan=bundled")
+FASHION = ("--data", "fashion-mnist:test1000", "--limit", "8", "--device", "cpu")
+FGSM = ("--attacks", "clean,fgsm", "--eps", "8/255")
+
+
+def test_eval_shows_every_model_the_images_of_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On its own images a model has the rows of its own attack; a second run has nothing to do."""
+    command = ["eval", *TWO, *FASHION, *FGSM, "--transfer", "--out", str(tmp_path / "run")]
+    assert main(command) == 0
+    assert "Adversarial images of one network on others" in capsys.readouterr().out
+    folders = [RunFolder.open(tmp_path / "run"), RunFolder.open(tmp_path / "run" / "transfer")]
+    table = results(merge(folders))
+    fgsm = {row["label"]: row for row in table[table["attack"] == "fgsm"].to_dict("records")}
+    transferred = table[table["attack"] == "transfer"]
+    assert len(transferred) == 4
+    for label, manifest in ((name, folders[1].manifest) for name in fgsm):
+        itself = next(
+            condition.id
+            for condition in manifest.conditions
+            if condition.settings.get("source_label") == label
+        )
+        row = transferred[(transferred["condition"] == itself) & (transferred["label"] == label)]
+        assert row["top1"].item() == fgsm[label]["top1"]
+        assert row["linf_255_max"].item() == fgsm[label]["linf_255_max"]
+    before = (tmp_path / "run" / "transfer" / "results.csv").read_text()
+    assert main(command) == 0
+    assert (tmp_path / "run" / "transfer" / "results.csv").read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--model", "fmnist_deit=bundled", *FGSM), "give two --model at least"),
+        ((*TWO, *FGSM, "--survivors"), "leave --survivors out"),
+        ((*TWO, *FGSM, "--shard", "1/2"), "--transfer follows a run that one process finishes"),
+        ((*TWO, "--attacks", "clean,noise", "--eps", "8/255"), "--transfer needs an attack"),
+        (
+            (*TWO[:2], "--label", "a", *TWO[:2], "--label", "b", *FGSM),
+            "a and b are one network; --transfer needs different ones",
+        ),
+    ],
+)
+def test_eval_refuses_before_it_starts_what_cannot_be_transferred(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    message: str,
+) -> None:
+    out = tmp_path / "run"
+    assert main(["eval", *arguments, *FASHION, "--transfer", "--out", str(out)]) == 1
+    assert message in one_line(capsys)
+    assert not out.exists()
+
+
+def test_eval_refuses_models_that_see_unlike_pixels(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """DeiT-tiny resizes to 256, and timm's test_vit to another size."""
+    models = ("--model", "deit_tiny_patch16_224=random:0", "--model", "timm:test_vit=random:0")
+    out = site.root / "unlike"
+    data = ("--data", str(site.data), "--device", "cpu", "--out", str(out))
+    assert main(["eval", *models, *data, *FGSM, "--transfer"]) == 1
+    assert "sees other pixels than deit_tiny_patch16_224" in one_line(capsys)
+    assert not out.exists()
