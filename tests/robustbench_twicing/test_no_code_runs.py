@@ -142,7 +142,7 @@ ALLOWED = {
         ("import_module", f"{package}/__init__.py")
         for package in (
             *("attacks", "attacks/corruptions", "reports", "reports/tables/presets"),
-            "robustbench_twicing/models/families",
+            *("robustbench_twicing/analysis", "robustbench_twicing/models/families"),
         )
     ),
 }
