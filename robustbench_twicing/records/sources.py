@@ -184,7 +184,7 @@ def _transferred(source: Source, attack: Condition, name: str) -> Condition:
         sweep=SavedAttack(source.files[attack.key], f"{attack.id} on {label}"),
         notes=(
             f"{name}: images of attacks on {label} ({record.model}), as they "
-            "are: the attacks knew nothing of the network whose number it is.",
+            "are: the attacks knew no other network.",
             *attack.notes,
         ),
         flags=(*attack.flags, f"attack-in-{precision}") if computed else attack.flags,

@@ -78,18 +78,8 @@ def make_sources_request(options: EvalOptions) -> Request:
     (first, model), *others = request.models.items()
     for label, other in others:
         _check_pixels(label, other.preprocessing, first, model.preprocessing)
-        classes, expected = count_logits(label, other), count_logits(first, model)
-        if classes != expected:
-            raise UserError(
-                f"{label} has {classes} classes, {first} {expected}; --transfer is for models of "
-                "the same classes"
-            )
-        is_normalized = any(condition.threat.space == "normalized" for condition in conditions)
-        if is_normalized and other.preprocessing.std != model.preprocessing.std:
-            raise UserError(
-                f"{label} and {first} have unlike std, so that budgets in normalised units are "
-                "not the same; transfer images of protocol pixel"
-            )
+        _check_count(label, count_logits(label, other), first, count_logits(first, model))
+        _check_std(label, other.preprocessing, first, model.preprocessing, conditions)
     return request
 
 
@@ -148,10 +138,12 @@ def check_target(label: str, classifier: Classifier, task: Task, sources: Iterab
     """
     classes = count_logits(label, classifier)
     for source in sources:
-        evaluation = source.evaluation
-        _check_pixels(label, classifier.preprocessing, evaluation.label, evaluation.preprocessing)
-        _check_count(label, classes, source)
-        _check_std(label, classifier, source)
+        made_on, shown = source.evaluation.label, source.evaluation.preprocessing
+        _check_pixels(label, classifier.preprocessing, made_on, shown)
+        # Where the data set does not say how many classes there are, the source may.
+        sizes = source.evaluation.record.details.get("sizes") or {}
+        _check_count(label, classes, made_on, sizes.get("num_classes", classes))
+        _check_std(label, classifier.preprocessing, made_on, shown, source.attacks)
     check_classes(label, classes, task.data)
 
 
@@ -179,26 +171,26 @@ def _making(preprocessing: Preprocessing) -> Mapping[str, object]:
     return parts if preprocessing.resize is not None else {**parts, "interpolation": None}
 
 
-def _check_count(label: str, classes: int, source: Source) -> None:
-    """Where the data set does not say how many classes there are, the source may."""
-    sizes = source.evaluation.record.details.get("sizes") or {}
-    expected = sizes.get("num_classes", classes)
+def _check_count(label: str, classes: int, source_label: str, expected: int) -> None:
     if expected != classes:
         raise UserError(
-            f"{label} has {classes} classes, {source.evaluation.label}, on which the images were "
+            f"{label} has {classes} classes, {source_label}, on which the images were "
             f"made, {expected}; they must be the same classes"
         )
 
 
-def _check_std(label: str, classifier: Classifier, source: Source) -> None:
+def _check_std(
+    label: str,
+    target: Preprocessing,
+    source_label: str,
+    source: Preprocessing,
+    conditions: Iterable[Condition],
+) -> None:
     """A budget in normalised units is another one in pixels where the std is another one."""
-    normalized = [
-        condition for condition in source.attacks if condition.threat.space == "normalized"
-    ]
-    target, made = classifier.preprocessing.std, source.evaluation.preprocessing.std
-    if normalized and target != made:
+    normalized = [condition for condition in conditions if condition.threat.space == "normalized"]
+    if normalized and target.std != source.std:
         raise UserError(
             f"protocol {normalized[0].protocol} has budgets in normalised units, and std is "
-            f"{made} of {source.evaluation.label} and {target} of {label}: they are not the same "
+            f"{source.std} of {source_label} and {target.std} of {label}: they are not the same "
             "budgets; transfer images of protocol pixel"
         )
