@@ -5,8 +5,9 @@ from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.classifier import std_of
 from robustbench_twicing.classifiers.gradient import eval_mode, logits_and_gradient
+from robustbench_twicing.conditions.ball import ball, unit
 from robustbench_twicing.conditions.recorded import About
-from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel, ball, unit
+from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from robustbench_twicing.seeds import Generators
 
 from .attacked_label import attacked_label

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.classifier import Classifier, std_of
-from robustbench_twicing.conditions.threat_model import ThreatModel, ball, unit
+from robustbench_twicing.conditions.ball import ball, unit
+from robustbench_twicing.conditions.threat_model import ThreatModel
 from robustbench_twicing.seeds import Generators, uniform_like
 
 from .l2 import projected, random_point

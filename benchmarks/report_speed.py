@@ -25,10 +25,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import ATTACKS
 from benchmarks.table import Table, show
-from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.conditions.budgets import parse_budgets
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import DatasetRecord, Evaluation, Manifest
 from robustbench_twicing.records.parts import PartRecords

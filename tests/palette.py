@@ -11,9 +11,10 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.data.imagenet import subset_indices, wnids
 from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.models.family import ModelRecord
 
 SIDE = 8
 PREPROCESSING = Preprocessing(crop=SIDE, resize=SIDE, mean=(0.5,) * 3, std=(0.25,) * 3)

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.records.manifest import DatasetRecord, Evaluation
 
 

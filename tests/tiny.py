@@ -17,13 +17,14 @@ from torch import Tensor, nn
 
 from attacks import ATTACKS
 from reports import merge, results
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.decoding import BadImageError
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task
+from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
 SIDE = 8

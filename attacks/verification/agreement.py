@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing.classifiers.classifier import Classifier, std_of
-from robustbench_twicing.conditions.threat_model import PROTOCOLS, ThreatModel, ball, unit
+from robustbench_twicing.conditions.ball import ball, unit
+from robustbench_twicing.conditions.threat_model import PROTOCOLS, ThreatModel
 
 from ..attacked_label import attacked_label
 from ..pgd import REL_STEP, climb, pgd

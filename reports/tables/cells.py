@@ -1,6 +1,6 @@
 """From merged results to the cells of tables: one number from one entry, or a reason for none."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,25 +93,24 @@ def about(used: pd.DataFrame, names: Sequence[Any], by: Sequence[str] = ("label"
         names: of the rows: values of ``by``, tuples where these are several.
         by: columns of ``used`` that name a row.
     """
-    rows: dict[Any, list[int]] = {}
-    for number, key in enumerate(zip(*(used[name] for name in by), strict=True)):
-        rows.setdefault(key if len(key) > 1 else key[0], []).append(number)
-    parts = [_about_row(used.iloc[rows.get(name, [])]) for name in names]
+    rows: dict[Any, list[dict[str, Any]]] = {}
+    shown = used[[*ABOUT, "status"]].to_dict("records")
+    for key, row in zip(zip(*(used[name] for name in by), strict=True), shown, strict=True):
+        rows.setdefault(key if len(key) > 1 else key[0], []).append(row)
+    parts = [_about_row(rows.get(name, [])) for name in names]
     return pd.DataFrame(parts, columns=list(ABOUT), index=pd.Index(names))
 
 
-def _about_row(results: pd.DataFrame) -> dict[str, str]:
-    scored = results[results["status"] == "ok"]
-    counts = sorted(set((results if scored.empty else scored)["n_images"]))
+def _about_row(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    scored = [row for row in results if row["status"] == "ok"]
+    counts = sorted({row["n_images"] for row in scored or results})
     images = dict.fromkeys([*counts[:1], *counts[-1:]])
-    flags = dict.fromkeys(flag for cell in results["flags"] for flag in cell.split(";") if flag)
-    return {
-        "dataset": ", ".join(dict.fromkeys(results["dataset"])),
-        "protocol": ", ".join(dict.fromkeys(results["protocol"])),
-        "n_images": "-".join(str(count) for count in images),
-        "seed": ", ".join(str(seed) for seed in dict.fromkeys(results["seed"])),
-        "flags": ";".join(flags),
+    flags = dict.fromkeys(flag for row in results for flag in row["flags"].split(";") if flag)
+    texts = {
+        name: ", ".join(dict.fromkeys(str(row[name]) for row in results))
+        for name in ("dataset", "protocol", "seed")
     }
+    return texts | {"n_images": "-".join(map(str, images)), "flags": ";".join(flags)}
 
 
 def _grouped(runs: Runs, rows: pd.DataFrame) -> dict[str, str]:

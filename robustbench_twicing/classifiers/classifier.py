@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -12,7 +10,7 @@ from torch import Tensor, nn
 from ..data.imagenet import NUM_CLASSES, LabelSpace
 from ..data.preprocessing import Preprocessing
 from ..errors import UserError
-from ..models.family import ModelAbout
+from ..models.family import ModelRecord
 from .label_layers import Select, label_layer
 from .precision import in_short_format
 
@@ -31,34 +29,6 @@ class Normalize(nn.Module):
     def forward(self, pixels: Tensor) -> Tensor:
         """Pixels (N, 3, H, W) in [0, 1] to the network's input."""
         return (pixels - self.mean) / self.std
-
-
-@dataclass(frozen=True)
-class ModelRecord:
-    """What a run's manifest says of a model.
-
-    Attributes:
-        model: canonical printed name, with layer placement.
-        family: ``deit``, ``twicing``, ..., ``timm`` or ``user``.
-        checkpoint: path as given, ``pretrained``, ``bundled``, ``random:SEED`` or ``user code``.
-        checkpoint_sha256: hash of the file; empty where there is none.
-        weights: ``plain`` or ``ema``; empty where that does not apply.
-        weights_sha256: hash of the tensors that were loaded.
-        notes: sentences a reader must know (key used, position embedding resampled, ...).
-        flags: short marks that stay on every number (``random-weights``, ``arch-override``, ...).
-        about: see `ModelAbout`.
-    """
-
-    model: str
-    family: str = "user"
-    checkpoint: str = "user code"
-    checkpoint_sha256: str = ""
-    weights: str = ""
-    weights_sha256: str = ""
-    notes: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
-    details: dict[str, Any] = field(default_factory=dict)
-    about: ModelAbout = field(default_factory=ModelAbout)
 
 
 class Classifier(nn.Module):

@@ -14,10 +14,10 @@ from ..data.imagenet import NUM_CLASSES
 from ..data.preprocessing import RGB, Preprocessing
 from ..errors import UserError
 from ..models.build import build_model
-from ..models.family import FAMILIES, ModelAbout, model_about
+from ..models.family import FAMILIES, ModelAbout, ModelRecord, model_about
 from ..models.resolve import resolve_model
 from ..models.spec import ModelSpec
-from .classifier import Classifier, ModelRecord
+from .classifier import Classifier
 from .config_file import read_expected
 from .device import choose_device
 from .kernels import Kernels, check_kernels, check_memory_format, use_onednn

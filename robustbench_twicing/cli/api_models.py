@@ -9,13 +9,14 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
 from ..checkpoints.state_dict import weights_sha256
-from ..classifiers.classifier import Classifier, ModelRecord
+from ..classifiers.classifier import Classifier
 from ..classifiers.loading import USER_PREPROCESSING, load_model
 from ..data.arrays import ArrayImages
 from ..data.dataset import Dataset
 from ..data.preprocessing import RGB, Preprocessing
 from ..errors import UserError
 from ..files.source_code import code_sha256
+from ..models.family import ModelRecord
 
 Model = Classifier | nn.Module | str
 MODELS = (

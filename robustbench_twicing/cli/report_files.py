@@ -76,12 +76,12 @@ def write_files(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, files: Fi
         UserError: an unknown baseline, a folder that cannot be written to, or a damaged
             adversarial image.
     """
-    from reports.page import spoken_size, write_page  # needs matplotlib, as most reports do not
-
     written: list[str] = []
     if files.plots and files.out is not None:
         written += map(str, _draw(runs, table, scores, files.out, files.baseline))
     if files.page and files.out is not None:
+        from reports.page import spoken_size, write_page  # needs matplotlib, as most reports do not
+
         path = write_page(runs, table, files.out, baseline=files.baseline, scores=scores)
         written.append(f"{path} ({spoken_size(path.stat().st_size)})")
     return written

@@ -1,6 +1,7 @@
 """What is done to the images.
 
-- `budgets`: exact fractions, as they are written; `threat_model`: the ball, its check, protocols.
+- `budgets`: exact fractions, as they are written; `threat_model`: what an attack may
+  do, and protocols; `ball`: the check that it did.
 - `distances`: how far an image was changed.
 - `condition`: `Condition`, one thing done to the images, with a stable id.
 - `recorded`: how run.json writes and reads what is in it; `About`, which reports need to know.
@@ -10,6 +11,7 @@
 
 __all__ = [
     "attack_batch",
+    "ball",
     "budgets",
     "condition",
     "distances",

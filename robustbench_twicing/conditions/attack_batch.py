@@ -14,8 +14,9 @@ from ..classifiers.device import is_out_of_memory
 from ..classifiers.gradient import gradient_or_zero, input_gradient
 from ..errors import BrokenAttackError
 from ..seeds import image_generators
+from .ball import affected
 from .budgets import format_budget
-from .threat_model import ThreatModel, affected
+from .threat_model import ThreatModel
 
 
 class AttackBatch:

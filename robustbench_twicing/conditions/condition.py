@@ -4,16 +4,19 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 from pydantic import ConfigDict, Field, SkipValidation
-from torch import Tensor
 
 from ..data.imagenet import ClassList
-from .attack_batch import AttackBatch
 from .budgets import Norm, format_budget
 from .recorded import About, Budget, RecordedSource
 from .threat_model import PIXEL, PROTOCOLS, ThreatModel
+
+if TYPE_CHECKING:  # conditions are read from a run's records without torch
+    from torch import Tensor
+
+    from .attack_batch import AttackBatch
 
 BACKWARD_COST = 2.0
 """A backward pass in forward passes, for estimates; with respect to the input only it is 1 to 2."""
@@ -39,12 +42,12 @@ class Sweep(Protocol):
 
     def __call__(
         self,
-        batch: AttackBatch,
+        batch: "AttackBatch",
         budgets: Sequence[Fraction],
         *,
         threat: ThreatModel,
         settings: Mapping[str, Any],
-    ) -> Iterator[Tensor]:
+    ) -> "Iterator[Tensor]":
         """Adversarial pixels (N, 3, H, W) for each budget."""
 
 

@@ -14,9 +14,9 @@ from torch import Tensor
 from ..classifiers.classifier import std_of
 from ..classifiers.device import is_out_of_memory
 from ..conditions.attack_batch import AttackBatch
+from ..conditions.ball import check_adversarial
 from ..conditions.condition import EXPECTATION, Condition, Sweep, sweep_groups
 from ..conditions.distances import length, no_distances
-from ..conditions.threat_model import check_adversarial
 from ..data.image_maker import place_of
 from ..data.loader import LoadedBatch
 from ..errors import BrokenAttackError, ModelChangedError

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from ..conditions.ball import affected
 from ..conditions.condition import Condition
 from ..conditions.distances import Distances
-from ..conditions.threat_model import affected
 from ..data.dataset import Dataset
 from ..data.decoding import BadImageError
 from ..data.loader import Absent, LoadedBatch, pixels_hash

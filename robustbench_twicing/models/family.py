@@ -35,6 +35,34 @@ class ModelAbout:
     plain: bool = False
 
 
+@dataclass(frozen=True)
+class ModelRecord:
+    """What a run's manifest says of a model.
+
+    Attributes:
+        model: canonical printed name, with layer placement.
+        family: ``deit``, ``twicing``, ..., ``timm`` or ``user``.
+        checkpoint: path as given, ``pretrained``, ``bundled``, ``random:SEED`` or ``user code``.
+        checkpoint_sha256: hash of the file; empty where there is none.
+        weights: ``plain`` or ``ema``; empty where that does not apply.
+        weights_sha256: hash of the tensors that were loaded.
+        notes: sentences a reader must know (key used, position embedding resampled, ...).
+        flags: short marks that stay on every number (``random-weights``, ``arch-override``, ...).
+        about: see `ModelAbout`.
+    """
+
+    model: str
+    family: str = "user"
+    checkpoint: str = "user code"
+    checkpoint_sha256: str = ""
+    weights: str = ""
+    weights_sha256: str = ""
+    notes: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict)
+    about: ModelAbout = field(default_factory=ModelAbout)
+
+
 @dataclass(frozen=True, eq=False)
 class Family:
     """A family of models, as `families.declare` takes it.

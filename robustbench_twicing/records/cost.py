@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from torch import Tensor, nn
+if TYPE_CHECKING:  # costs are read from a run's records without torch
+    from torch import Tensor, nn
 
 
 @dataclass
@@ -33,7 +34,7 @@ class CostMeter:
     _now: Cost = field(default_factory=Cost)
 
     @contextmanager
-    def watch(self, model: nn.Module) -> Iterator[None]:
+    def watch(self, model: "nn.Module") -> Iterator[None]:
         """Count what goes through the model; its hooks are gone afterwards."""
         handle = model.register_forward_hook(self._forward)
         try:
@@ -61,7 +62,9 @@ class CostMeter:
         finally:
             self._now = before
 
-    def _forward(self, module: nn.Module, args: tuple[Any, ...], output: object) -> None:
+    def _forward(self, module: "nn.Module", args: tuple[Any, ...], output: object) -> None:
+        from torch import Tensor
+
         if not isinstance(output, Tensor):
             return
         images = len(output)
@@ -69,5 +72,5 @@ class CostMeter:
         if output.requires_grad:
             output.register_hook(partial(self._backward, images))  # type: ignore[no-untyped-call]
 
-    def _backward(self, images: int, gradient: Tensor) -> None:
+    def _backward(self, images: int, gradient: "Tensor") -> None:
         self._now.n_backward += images

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrc
 
 Classes = NDArray[np.integer[Any]]
 LEVEL = 0.05
@@ -26,6 +25,8 @@ def chance_of(target: Classes, prediction: Classes, at_least: int | None = None)
         prediction: answers (N,).
         at_least: right answers, if not those of the predictions.
     """
+    from scipy.special import bdtrc  # a quarter of a second that most reports do not need
+
     classes = int(max(target.max(initial=0), prediction.max(initial=0))) + 1
     labels, answers = (np.bincount(of, minlength=classes) / len(of) for of in (target, prediction))
     right = int((target == prediction).sum()) if at_least is None else at_least

@@ -9,9 +9,9 @@ import logging
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..classifiers.classifier import ModelRecord
 from ..conditions.condition import CLASS_SUBSET, CLEAN, WORST, Condition
 from ..data.preprocessing import Preprocessing
+from ..models.family import ModelRecord
 from .manifest import DatasetRecord, Manifest
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, NoReturn, Self
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from ..classifiers.classifier import ModelRecord
 from ..conditions.condition import Condition
 from ..conditions.threat_model import PROTOCOLS
 from ..data.dataset import Skipped
@@ -18,6 +17,7 @@ from ..data.preprocessing import Preprocessing
 from ..errors import UserError
 from ..files.atomic import asked
 from ..files.text import read_json
+from ..models.family import ModelRecord
 from .first_version import completed
 from .schema import MOST_DRAWS, SCHEMA_VERSION, check_version
 

@@ -4,8 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS
+from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.seeds import image_generators
 from tests.tiny import PREPROCESSING, Linear
 

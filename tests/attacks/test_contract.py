@@ -13,11 +13,13 @@ from torch import Tensor, nn
 
 import attacks
 from attacks import ATTACKS, fgsm
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord, std_of
+from robustbench_twicing.classifiers.classifier import Classifier, std_of
 from robustbench_twicing.cli.request.options import EvalOptions
 from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.ball import check_adversarial
 from robustbench_twicing.conditions.condition import Condition
-from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import PREPROCESSING, ConvNet, Linear, convnet
 
 EPS, SIDE = Fraction(4, 255), Fraction(4)

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from attacks import fgsm, noise, pgd, pgd_any, spsa
-from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel, check_adversarial
+from robustbench_twicing.conditions.ball import check_adversarial
+from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from robustbench_twicing.seeds import image_generators
 from tests.tiny import convnet
 

@@ -12,13 +12,14 @@ from torch import Tensor
 from attacks import ATTACKS, pgd
 from attacks.fmn import fmn
 from robustbench_twicing import evaluate
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.gradient import input_gradient, logits_and_gradient
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.conditions.threat_model import PIXEL
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import PREPROCESSING, Linear, convnet, noise, run, table
 
 OWN = [name for name, spec in ATTACKS.items() if spec.white_box]

@@ -8,9 +8,10 @@ from torch import Tensor
 
 from attacks import fgsm
 from attacks.fgsm import fgsm_sweep, step
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import PREPROCESSING, Halfspace, Linear, convnet
 
 EPS = 4 / 255

@@ -19,8 +19,9 @@ from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.gradient import input_gradient
 from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.ball import check_adversarial
 from robustbench_twicing.conditions.distances import distances
-from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.data.loader import to_tensor
 from robustbench_twicing.data.opening import open_dataset
 

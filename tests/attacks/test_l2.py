@@ -13,9 +13,10 @@ from attacks.noise import noise
 from attacks.pgd import pgd
 from attacks.pgd_any import pgd_any
 from attacks.spsa import spsa
+from robustbench_twicing.conditions.ball import check_adversarial
 from robustbench_twicing.conditions.budgets import format_budget, parse_budget, parse_budgets
 from robustbench_twicing.conditions.distances import distances
-from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.errors import BrokenAttackError, UserError
 
 L2 = PROTOCOLS["l2"].threat

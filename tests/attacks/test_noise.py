@@ -8,9 +8,11 @@ import torch
 from torch import Tensor, nn
 
 from attacks import ATTACKS, noise
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.attack_batch import AttackBatch
-from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel, ball
+from robustbench_twicing.conditions.ball import ball
+from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel
+from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.seeds import image_generators
 from tests.tiny import PREPROCESSING
 

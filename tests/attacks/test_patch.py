@@ -20,7 +20,8 @@ from reports.metrics.radii import radius_curves
 from robustbench_twicing import evaluate
 from robustbench_twicing.cli.api import EvaluatedRun
 from robustbench_twicing.conditions.attack_batch import AttackBatch
-from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial
+from robustbench_twicing.conditions.ball import check_adversarial
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.errors import BrokenAttackError, UserError
 from robustbench_twicing.models.fan.stem import ConvStem
 from tests.tiny import Linear, convnet

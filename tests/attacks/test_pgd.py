@@ -8,10 +8,12 @@ from torch import Tensor, nn
 
 from attacks import ATTACKS, fgsm, pgd
 from attacks.pgd import REL_STEP, STEPS
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.gradient import input_gradient
 from robustbench_twicing.conditions.attack_batch import AttackBatch
-from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel, ball
+from robustbench_twicing.conditions.ball import ball
+from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel
+from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.seeds import image_generators
 from tests.tiny import PREPROCESSING, Halfspace, Linear, convnet
 

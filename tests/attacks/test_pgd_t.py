@@ -14,13 +14,14 @@ from torch import Tensor, nn
 from attacks import ATTACKS, pgd
 from attacks.pgd_t import goal_classes, pgd_t
 from reports import results
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.data.imagenet import LabelSpace
 from robustbench_twicing.errors import BrokenAttackError, UserError
 from robustbench_twicing.evaluation.runner import Run
+from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.seeds import derive_seed
 from tests.tiny import PREPROCESSING, Linear, column, convnet, noise, run, table
 

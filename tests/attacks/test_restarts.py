@@ -9,11 +9,12 @@ from torch import Tensor, nn
 
 from attacks import ATTACKS
 from attacks.restarts import worst_of
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import SIDE, Halfspace, greys, run, table
 
 

@@ -8,13 +8,8 @@ from torch import Tensor, nn
 
 from attacks import noise, spsa
 from attacks.spsa import DELTA, LEARNING_RATE, SAMPLES, STEPS, margin, spsa_gradient
-from robustbench_twicing.conditions.threat_model import (
-    PIXEL,
-    ThreatModel,
-    ball,
-    check_adversarial,
-    unit,
-)
+from robustbench_twicing.conditions.ball import ball, check_adversarial, unit
+from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from robustbench_twicing.seeds import uniform_like
 from tests.tiny import Linear, convnet
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import dataset
 
 SIDE, CLASSES, IMAGES = 28, 4, 40

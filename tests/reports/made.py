@@ -14,12 +14,11 @@ import pyarrow as pa
 from attacks import find_attack
 from reports.merging.counts import Answers, Counts
 from reports.merging.runs import Entry, Runs
-from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.conditions.budgets import parse_budget
 from robustbench_twicing.conditions.condition import CLEAN, TRANSFER, Condition, clean
 from robustbench_twicing.conditions.threat_model import norm_of
 from robustbench_twicing.data.preprocessing import Preprocessing
-from robustbench_twicing.models.family import ModelAbout
+from robustbench_twicing.models.family import ModelAbout, ModelRecord
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.first_version import about_of_model
 from robustbench_twicing.records.manifest import DatasetRecord, Evaluation, Manifest

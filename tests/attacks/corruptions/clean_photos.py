@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor, nn
 
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.models.family import ModelRecord
 
 WNIDS = ("n01440764", "n01443537")
 """Classes 0 and 1."""

@@ -12,13 +12,14 @@ from attacks.corruptions.layout import RECORD
 from attacks.corruptions.official import OfficialImages, open_official
 from reports import results
 from robustbench_twicing import evaluate
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.decoding import BadImageError
 from robustbench_twicing.data.imagenet_c import Cell
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import MissingImageError, UnreadableError, UserError
+from robustbench_twicing.models.family import ModelRecord
 from tests.attacks.corruptions.clean_photos import WNIDS, photographs, read
 from tests.tiny import ConvNet
 

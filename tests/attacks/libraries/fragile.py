@@ -10,9 +10,10 @@ from torch.nn.functional import gelu
 
 from attacks import find_attack
 from attacks.libraries import FOOLBOX, PRESETS, TORCHATTACKS
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.models.family import ModelRecord
 
 SIDE = 32
 COUNT = 5

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from attacks import find_attack
 from robustbench_twicing.classifiers.classifier import std_of
 from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.ball import check_adversarial
 from robustbench_twicing.conditions.condition import Condition
-from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
 from .fragile import BUDGET, CASES, COUNT, SIDE, ShortAutoAttack, batch, classifier, images, small
 

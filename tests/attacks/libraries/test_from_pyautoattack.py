@@ -15,14 +15,16 @@ from torch import Tensor, nn
 from attacks import find_attack
 from attacks.libraries import PRESETS
 from attacks.spec import AttackSpec
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.ball import check_adversarial
 from robustbench_twicing.conditions.condition import clean
-from robustbench_twicing.conditions.threat_model import PROTOCOLS, check_adversarial
+from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.data.loader import to_tensor
 from robustbench_twicing.data.opening import limit_dataset, open_dataset
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.records.cost import CostMeter
 from robustbench_twicing.seeds import derive_seed
 from tests import tiny

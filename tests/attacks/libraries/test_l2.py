@@ -10,8 +10,8 @@ from torch import Tensor
 from attacks import find_attack
 from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.conditions.attack_batch import AttackBatch
+from robustbench_twicing.conditions.ball import check_adversarial
 from robustbench_twicing.conditions.distances import distances
-from robustbench_twicing.conditions.threat_model import check_adversarial
 from robustbench_twicing.data.loader import to_tensor
 from robustbench_twicing.data.opening import limit_dataset, open_dataset
 from tests.tiny import Linear

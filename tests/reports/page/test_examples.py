@@ -16,12 +16,12 @@ from reports import merge, results
 from reports.page import examples
 from reports.page.embedding import LARGEST_SIDE, embed_pixels
 from reports.page.examples import Examples, class_name, find_examples, magnified, spread
-from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.imagenet import LabelSpaceRecord
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Run
+from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.records.adversarial import AdversarialStore, read_adversarial
 from robustbench_twicing.records.manifest import DatasetRecord, Evaluation
 from robustbench_twicing.records.run_folder import RunFolder

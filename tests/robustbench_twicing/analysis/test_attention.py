@@ -7,10 +7,11 @@ import torch
 
 from robustbench_twicing.analysis.attention import class_row, row_numbers
 from robustbench_twicing.analysis.measures import attention, similarity
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.probe import LayerTensor, probe
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.models.build import build_model
+from robustbench_twicing.models.family import ModelRecord
 
 N = 8
 

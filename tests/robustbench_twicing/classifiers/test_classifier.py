@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord, Normalize, std_of
+from robustbench_twicing.classifiers.classifier import Classifier, Normalize, std_of
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import PREPROCESSING, ConvNet, Linear
 
 X = torch.rand(2, 3, 8, 8, generator=torch.Generator().manual_seed(1))

@@ -8,13 +8,14 @@ from torch import Tensor, nn
 
 from reports.tables.efficiency import COLUMNS
 from robustbench_twicing.classifiers import efficiency
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.device import device_name
 from robustbench_twicing.classifiers.efficiency import Efficiency, measure_efficiency
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.models.build import build_model
 from robustbench_twicing.models.facts import count_gmacs
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import PREPROCESSING, SIDE
 
 CPU = torch.device("cpu")

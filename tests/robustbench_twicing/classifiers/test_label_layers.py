@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.label_layers import BestFirst, Select, label_layer
 from robustbench_twicing.data.imagenet import (
     LabelSpace,
@@ -14,6 +14,7 @@ from robustbench_twicing.data.imagenet import (
 )
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.rows import score
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import PREPROCESSING, SIDE, Linear
 
 GROUPS = ((3,), (9, 0, 4), (7, 1))

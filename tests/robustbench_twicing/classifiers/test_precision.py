@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.gradient import input_gradient
 from robustbench_twicing.classifiers.precision import full_fp32, in_short_format
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import PREPROCESSING
 
 

@@ -9,12 +9,13 @@ from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 
 from robustbench_twicing import load_model
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.probe import TENSORS, LayerTensor, probe
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.models.attention import set_attention
 from robustbench_twicing.models.build import build_model
+from robustbench_twicing.models.family import ModelRecord
 
 SIDE, DEPTH, HEADS = 32, 2, 2
 SIZES: dict[str, Any] = {"embed_dim": 16, "depth": DEPTH, "num_heads": HEADS, "num_classes": 5}

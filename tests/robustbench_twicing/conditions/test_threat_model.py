@@ -9,13 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from robustbench_twicing.conditions.ball import ball, check_adversarial
 from robustbench_twicing.conditions.distances import distances, sides_changed
-from robustbench_twicing.conditions.threat_model import (
-    PIXEL,
-    ThreatModel,
-    ball,
-    check_adversarial,
-)
+from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from robustbench_twicing.errors import BrokenAttackError
 
 NORMALIZED = ThreatModel(space="normalized", clip=False)

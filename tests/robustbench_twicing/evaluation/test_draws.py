@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from reports import merge, print_results, results, with_worst
 from reports.page.summary import headlines
 from reports.tables.presets import Choices, preset_tables
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.data.dataset import Dataset
@@ -28,6 +28,7 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.options import Options, Shard
 from robustbench_twicing.evaluation.rows import right_in_draws
 from robustbench_twicing.evaluation.runner import Run
+from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.records.parts import META, META_HASH, digest
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.tiny import (

@@ -14,7 +14,7 @@ from torch import Tensor
 from attacks import corruption_condition
 from attacks.corruptions.folder import Recipe, write_folder
 from robustbench_twicing import evaluate
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.decoding import BadImageError
@@ -22,6 +22,7 @@ from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Options, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task
+from robustbench_twicing.models.family import ModelRecord
 from tests.attacks.corruptions.clean_photos import Stripes, photographs, stripes
 from tests.robustbench_twicing.evaluation.test_runner_corruptions import CONDITIONS, rows, run
 

@@ -13,7 +13,7 @@ import torch
 import robustbench_twicing
 from attacks import ATTACKS, pgd
 from robustbench_twicing import evaluate
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.condition import BACKWARD_COST, clean
 from robustbench_twicing.data.loader import pixels_hash
 from robustbench_twicing.errors import UserError
@@ -22,6 +22,7 @@ from robustbench_twicing.evaluation.progress import Step
 from robustbench_twicing.evaluation.rows import score
 from robustbench_twicing.evaluation.runner import Options, evaluate_models, units
 from robustbench_twicing.evaluation.tasks import make_task
+from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.records.schema import Status
 from tests.tiny import (
     PREPROCESSING,

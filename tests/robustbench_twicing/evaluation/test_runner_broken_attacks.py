@@ -13,12 +13,13 @@ import torch
 from torch import Tensor, nn
 
 from robustbench_twicing import evaluate
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.evaluation.attack_step import TOO_FEW
 from robustbench_twicing.evaluation.runner import Run
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import PREPROCESSING, column, convnet, noise, quick_conditions, run, table, text
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from reports import results
 from robustbench_twicing import evaluate
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import (
     PREPROCESSING,
     ConvNet,

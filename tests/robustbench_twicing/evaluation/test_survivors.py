@@ -16,7 +16,7 @@ from attacks import ATTACKS
 from attacks.declaration import sweep_of
 from reports import merge
 from robustbench_twicing import evaluate
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import Condition, clean, condition_id
 from robustbench_twicing.conditions.threat_model import PIXEL
@@ -26,6 +26,7 @@ from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.rows import WITNESSED, Scores
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.evaluation.survivors import Fooled, in_ascending_cost
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import (
     PREPROCESSING,
     ConvNet,

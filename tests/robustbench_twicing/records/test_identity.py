@@ -7,8 +7,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from robustbench_twicing.classifiers.classifier import ModelRecord
 from robustbench_twicing.classifiers.loading import load_model
+from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.records.identity import model_identity, run_difference, run_identity
 from robustbench_twicing.records.manifest import Manifest
 from tests.plain_manifest import plain_condition, plain_evaluation

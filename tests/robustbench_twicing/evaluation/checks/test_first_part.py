@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm
 
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.evaluation.checks.first_part import network_flags
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import PREPROCESSING, ConvNet, column, convnet, flags, noise, quick_conditions, run
 
 RANDOM = {"not-deterministic"}

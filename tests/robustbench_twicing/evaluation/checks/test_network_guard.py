@@ -11,11 +11,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from robustbench_twicing import evaluate
-from robustbench_twicing.classifiers.classifier import Classifier, ModelRecord
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.errors import ModelChangedError
 from robustbench_twicing.evaluation.runner import Run
+from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import PREPROCESSING, ConvNet, noise, quick_conditions, run, table, text
 
 SCALES = [1.0]
