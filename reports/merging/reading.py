@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ from robustbench_twicing.conditions.condition import CLEAN, Condition
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import Evaluation
+from robustbench_twicing.records.parts import PartMeta
 from robustbench_twicing.records.run_folder import RunFolder
 
 from .blocks import Block, Plan
@@ -53,7 +54,7 @@ Task = tuple[RunFolder, Evaluation, int]
 class _Group(NamedTuple):
     """Some parts: what stands beside each, and what is counted of all."""
 
-    metas: list[dict[str, Any]]
+    metas: list[PartMeta]
     images: list[str]
     unknown: bool
     twice: bool
@@ -96,11 +97,13 @@ def check_parts(
             unknown, twice = unknown or group.unknown, twice or group.twice
             images += group.images
             for (folder, evaluation, number), meta in zip(tasks, group.metas, strict=True):
-                flags.update(dict.fromkeys(meta["flags"]))
-                for name, cost in meta["costs"].items():
-                    costs.setdefault(name, Cost()).add(Cost(**cost))
+                flags.update(dict.fromkeys(meta.flags))
+                for name, cost in meta.costs.items():
+                    if name not in costs:
+                        costs[name] = Cost()
+                    costs[name].add(cost)
                 path = folder.part_path(evaluation, number)
-                files.setdefault(meta["columns"], []).append(path)
+                files.setdefault(meta.columns, []).append(path)
             if group.block is not None:
                 tally.add(group.block)
     if unknown:
@@ -133,7 +136,7 @@ def _check_group(tasks: Sequence[Task], positions: dict[str, int], plan: Plan) -
         codes = _condition_codes(table, positions)
         encoded = table["image"].unify_dictionaries().combine_chunks()
         names = encoded.dictionary.to_pylist()
-        pairs = codes[codes >= 0] * len(names) + encoded.indices.to_numpy()[codes >= 0]
+        pairs = (codes * len(names) + encoded.indices.to_numpy())[codes >= 0]
         twice = twice or (len(pairs) > 0 and bool((np.bincount(pairs) > 1).any()))
         metas.append(meta)
         tables.append(table.select([*NEEDED]))

@@ -93,7 +93,7 @@ def about(used: pd.DataFrame, names: Sequence[Any], by: Sequence[str] = ("label"
         names: of the rows: values of ``by``, tuples where these are several.
         by: columns of ``used`` that name a row.
     """
-    rows: dict[Any, list[dict[str, Any]]] = {}
+    rows: dict[Any, list[dict[Any, Any]]] = {}
     shown = used[[*ABOUT, "status"]].to_dict("records")
     for key, row in zip(zip(*(used[name] for name in by), strict=True), shown, strict=True):
         rows.setdefault(key if len(key) > 1 else key[0], []).append(row)
@@ -101,7 +101,7 @@ def about(used: pd.DataFrame, names: Sequence[Any], by: Sequence[str] = ("label"
     return pd.DataFrame(parts, columns=list(ABOUT), index=pd.Index(names))
 
 
-def _about_row(results: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+def _about_row(results: Sequence[Mapping[Any, Any]]) -> dict[str, str]:
     scored = [row for row in results if row["status"] == "ok"]
     counts = sorted({row["n_images"] for row in scored or results})
     images = dict.fromkeys([*counts[:1], *counts[-1:]])

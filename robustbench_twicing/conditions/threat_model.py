@@ -99,3 +99,10 @@ def norm_of(protocol: str) -> Norm:
         UserError: an unknown protocol.
     """
     return PROTOCOLS[protocol].threat.norm
+
+
+def __getattr__(name: str) -> object:
+    if name in ("ball", "unit", "check_adversarial"):
+        room = __name__.rpartition(".")[0]
+        raise ImportError(f"{name} has moved: import it from {room}.ball")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

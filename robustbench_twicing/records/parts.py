@@ -3,14 +3,16 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.dataclasses import dataclass as strict_dataclass
 
 from ..errors import UserError
 from ..files.regular import check_regular
@@ -60,7 +62,38 @@ class Records(NamedTuple):
     flags: tuple[str, ...]
 
 
-def read_part(path: Path, coded: Sequence[str] = ()) -> tuple[pa.Table, dict[str, Any]]:
+@strict_dataclass(config=ConfigDict(strict=True, extra="forbid"))
+class WrittenCost(Cost):
+    """A cost as it is read: all of it, and nothing else."""
+
+    n_forward: int = Field(...)
+    n_backward: int = Field(...)
+    seconds: float = Field(..., allow_inf_nan=False)
+
+
+class PartMeta(BaseModel):
+    """What stands beside the records of a part.
+
+    Attributes:
+        costs: condition key to cost.
+        flags: what happened on the way.
+        version: of the schema.
+        rows: how many records there are; None in early parts.
+        belongs_to: hash of run, model, data set and range of images.
+        columns: how many the file has.
+    """
+
+    model_config = ConfigDict(strict=True)
+
+    costs: dict[str, WrittenCost]
+    flags: list[str]
+    version: Any = Field(None, alias="schema")
+    rows: Any = None
+    belongs_to: Any = None
+    columns: int = 0
+
+
+def read_part(path: Path, coded: Sequence[str] = ()) -> tuple[pa.Table, PartMeta]:
     """One part and what stands beside it.
 
     Args:
@@ -68,8 +101,7 @@ def read_part(path: Path, coded: Sequence[str] = ()) -> tuple[pa.Table, dict[str
         coded: columns of texts that come as dictionaries, in half the time where texts are few.
 
     Returns:
-        Records with all columns of today, and beside schema, costs and flags how many ``columns``
-        the file has.
+        Records with all columns of today, and what stands beside them.
 
     Raises:
         DamagedPartError: it is not what was written.
@@ -88,16 +120,17 @@ def read_part(path: Path, coded: Sequence[str] = ()) -> tuple[pa.Table, dict[str
         if isinstance(error, OSError) and error.errno:  # Arrow's own say nothing of the system
             raise UserError(f"{path} cannot be read: {os.strerror(error.errno)}") from error
         raise _damaged(path, str(error)) from error
-    meta = _meta(path, stored) | {"columns": table.num_columns}
-    if table.schema.equals(_with_coded(EARLIER_SCHEMAS[meta["schema"]], coded)):
+    meta = _meta(path, stored).model_copy(update={"columns": table.num_columns})
+    names = tuple(coded)
+    if table.schema.equals(_with_coded(EARLIER_SCHEMAS[meta.version], names)):
         table = _with_new_columns(table)
-    if not table.schema.equals(_with_coded(RECORD_SCHEMA, coded)):
+    if not table.schema.equals(_with_coded(RECORD_SCHEMA, names)):
         raise _damaged(path, "its columns are not those of a record")
     empty = [name for name in NEVER_EMPTY if table[name].null_count]
     if empty:
         raise _damaged(path, f"it has records without {empty[0]}")
-    if meta.get("rows", table.num_rows) != table.num_rows:
-        raise _damaged(path, f"it has {table.num_rows} rows of {meta['rows']}")
+    if meta.rows not in (None, table.num_rows):
+        raise _damaged(path, f"it has {table.num_rows} rows of {meta.rows}")
     return table.replace_schema_metadata(None), meta
 
 
@@ -109,7 +142,8 @@ def _with_new_columns(table: pa.Table) -> pa.Table:
     return table
 
 
-def _with_coded(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+@cache
+def _with_coded(schema: pa.Schema, names: tuple[str, ...]) -> pa.Schema:
     for name in names:
         field = pa.field(name, pa.dictionary(pa.int32(), pa.string()))
         schema = schema.set(schema.get_field_index(name), field)
@@ -123,36 +157,27 @@ def _check_size(path: Path, about: pq.FileMetaData) -> None:
         raise _damaged(path, f"it declares {about.num_rows:,} records of {unpacked:,} bytes")
 
 
-def _meta(path: Path, stored: Mapping[bytes, bytes]) -> dict[str, Any]:
-    """What stands beside the records: schema, costs, flags, and what the part belongs to."""
+def _meta(path: Path, stored: Mapping[bytes, bytes]) -> PartMeta:
     if META not in stored:
         raise _damaged(path, "it has no costs and flags, which every part has")
     text = stored[META].decode(errors="replace")
     if stored.get(META_HASH, b"").decode(errors="replace") != digest(text):
         raise _damaged(path, "its costs and flags are not what was written")
     try:
-        meta: Any = json.loads(text)
-        check_version(meta.get("schema") if isinstance(meta, dict) else None, str(path))
-        _Meta.model_validate(meta)
-    except (ValueError, RecursionError) as error:
+        meta = PartMeta.model_validate_json(text)
+    except ValueError as error:
+        _check_version(text, path)  # a newer one may well have another form
         raise _damaged(path, "its costs and flags have another form") from error
-    checked: dict[str, Any] = meta
-    return checked
+    check_version(meta.version, str(path))
+    return meta
 
 
-class _Cost(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid")
-
-    n_forward: int
-    n_backward: int
-    seconds: Annotated[float, Field(allow_inf_nan=False)]
-
-
-class _Meta(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-    costs: dict[str, _Cost]
-    flags: list[str]
+def _check_version(text: str, path: Path) -> None:
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    check_version(values.get("schema") if isinstance(values, dict) else None, str(path))
 
 
 def digest(text: str) -> str:

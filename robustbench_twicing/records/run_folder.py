@@ -24,6 +24,7 @@ from .parts import (
     META_HASH,
     REPAIR,
     DamagedPartError,
+    PartMeta,
     PartRecords,
     Records,
     digest,
@@ -186,12 +187,11 @@ class RunFolder:
             UserError: the system cannot read it.
         """
         table, meta = self.read(evaluation, part)
-        costs = {name: Cost(**cost) for name, cost in meta["costs"].items()}
-        return PartRecords(table, costs, tuple(meta["flags"]))
+        return PartRecords(table, {**meta.costs}, tuple(meta.flags))
 
     def read(
         self, evaluation: Evaluation, part: int, coded: Sequence[str] = ()
-    ) -> tuple[pa.Table, dict[str, Any]]:
+    ) -> tuple[pa.Table, PartMeta]:
         """One part that is there, and what stands beside it, as `read_part` gives them.
 
         Raises:
@@ -200,7 +200,7 @@ class RunFolder:
         """
         path = self.part_path(evaluation, part)
         table, meta = read_part(path, coded)
-        if meta.get("belongs_to") != self._belongs_to(evaluation, part):
+        if meta.belongs_to != self._belongs_to(evaluation, part):
             raise DamagedPartError(
                 f"{path} belongs to another run, model, data set or range of images; {REPAIR}"
             )

@@ -7,6 +7,7 @@ import pytest
 import reports
 import robustbench_twicing
 from robustbench_twicing import records
+from robustbench_twicing.conditions import threat_model
 
 OLD = [
     (package.__name__, old, new)
@@ -36,3 +37,11 @@ def test_the_run_folder_names_its_new_place() -> None:
         _ = records.RunFolder
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = records.nothing
+
+
+def test_the_ball_names_its_new_place() -> None:
+    for name in ("ball", "unit", "check_adversarial"):
+        with pytest.raises(ImportError, match=rf"^{name} has moved: .*\.conditions\.ball$"):
+            getattr(threat_model, name)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = threat_model.nothing

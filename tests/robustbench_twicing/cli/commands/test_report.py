@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -47,6 +48,20 @@ def evaluated(evaluations: Site, site: Site) -> Evaluated:
 
 def rows(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
+
+
+def test_tables_and_comparisons_need_no_torch(evaluated: Evaluated, site: Site) -> None:
+    """Nor, without pictures, matplotlib: most of the time of a small report would be imports."""
+    evaluated("--attacks", "clean,fgsm")
+    run = str(site.root / "run")
+    code = (
+        "import sys\n"
+        "from robustbench_twicing.cli.app import main\n"
+        f"assert main(['report', {run!r}, '--out', {run + '/out'!r}]) == 0\n"
+        f"assert main(['report', {run!r}, '--rows', 'condition']) == 0\n"
+        "sys.exit(bool({'torch', 'timm', 'matplotlib'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_file_is_made_again(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
