@@ -50,7 +50,7 @@ def similarity_curves(
     ax.set_xlabel("layer (0: input of the first)" if tensor == "block" else "layer")
     lowest = rows[["similarity", "similarity_ci_low"]].to_numpy(float).min(initial=0)
     ax.set_ylim(-0.1 if lowest < 0 else 0, 1)
-    ax.set_title(f"{lettering(TITLES[tensor], 44)}\n{TOKENS[tokens]}, {_images(rows)}")
+    ax.set_title(f"{lettering(TITLES[tensor], 44)}\n{TOKENS[tokens]}, {images_shown(rows)}")
 
 
 def _shown(similarity: pd.DataFrame, tensor: str, tokens: str) -> pd.DataFrame:
@@ -64,7 +64,7 @@ def _shown(similarity: pd.DataFrame, tensor: str, tokens: str) -> pd.DataFrame:
 
 
 def _draw(ax: Axes, rows: pd.DataFrame, look: Look, *, band: bool) -> None:
-    flags = _flags(rows)
+    flags = flags_shown(rows)
     name = lettering(str(rows["label"].iloc[0]))
     ax.plot(
         rows["layer"],
@@ -88,13 +88,14 @@ def _draw(ax: Axes, rows: pd.DataFrame, look: Look, *, band: bool) -> None:
         )
 
 
-def _flags(rows: pd.DataFrame) -> str:
+def flags_shown(rows: pd.DataFrame) -> str:
     """Those of any layer, without that of a choice of images, whose number is in the title."""
     flags = dict.fromkeys(flag for cell in rows["flags"].fillna("") for flag in cell.split(";"))
     return ", ".join(flag for flag in flags if flag and not flag.startswith("limit-"))
 
 
-def _images(rows: pd.DataFrame) -> str:
+def images_shown(rows: pd.DataFrame) -> str:
+    """How many are in the numbers, like ``100 images`` or ``99-100 images``."""
     low, high = rows["n_images"].min(), rows["n_images"].max()
     noun = "image" if high == 1 else "images"
     return f"{high} {noun}" if low == high else f"{low}-{high} {noun}"

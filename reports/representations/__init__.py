@@ -2,5 +2,5 @@
 
 - `subject`: one model and its numbers.
 - `similarity`: means over images with their intervals, and differences between models.
-- `attention`: how attention spreads its weights.
+- `attention`: how attention spreads its weights; `spectrum`: eigenvalues of its matrices.
 """

@@ -1,7 +1,8 @@
 """What a network makes of the tokens of an image: numbers that explain, beside those that score.
 
 - `similarity`: how alike the tokens of a layer are.
-- `attention`: how an attention matrix spreads its weights; `kernels`: eigencapacity.
+- `attention`: how an attention matrix spreads its weights; `spectrum`: its eigenvalues; `kernels`:
+  eigencapacity.
 - `measures`: what is measured of each layer, and under which names; `running`: over all images.
 - `record`: analysis.json, what the numbers are of.
 

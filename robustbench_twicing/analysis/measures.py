@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from ..classifiers.probe import LayerTensor
 from .attention import class_row, row_numbers
 from .similarity import token_similarities
+from .spectrum import eigenvalues, spectrum_numbers
 
 TOKEN_TENSORS = ("attention", "block", "mix")
 """Tensors of tokens, in the order in which they are shown."""
@@ -69,3 +71,20 @@ def _attention_rows(seen: LayerTensor) -> Rows:
         "participation": of_all.participation.mean((1, 2)),
     }
     yield (str(seen.layer), "mean"), columns
+
+
+def spectrum() -> Measure:
+    """`spectrum_numbers` of each head, with ``n_tokens``; a class token's row alone has none."""
+    return Measure(("weights",), ("layer", "head"), _spectrum_rows)
+
+
+def _spectrum_rows(seen: LayerTensor) -> Rows:
+    _, heads, queries, keys = seen.values.shape
+    if queries != keys:
+        return
+    of_softmax = eigenvalues(seen.values)
+    numbers = spectrum_numbers(of_softmax, seen.value_weights.eigenvalues(of_softmax))
+    n_tokens = torch.full((len(of_softmax),), keys)
+    for head in range(heads):
+        columns = {name: values[:, head] for name, values in numbers.items()}
+        yield (str(seen.layer), str(head + 1)), {**columns, "n_tokens": n_tokens}

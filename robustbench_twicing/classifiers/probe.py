@@ -13,7 +13,7 @@ from timm.models.vision_transformer import Attention, Block, VisionTransformer
 from torch import Tensor, nn
 
 from ..errors import UserError
-from ..models.attention import weights
+from ..models.attention import ValueWeights, weights
 from ..models.fan import Fan
 from ..models.fan.token_mixing import TokenMixing
 from ..models.vit.deit import VisionTransformerDistilled
@@ -49,6 +49,7 @@ class LayerTensor(NamedTuple):
             class attention (B, heads, 1, N), the class token's row alone. Not to be changed.
         extra_tokens: how many tokens of each image stand before the patches.
         has_class_token: whether the first token is the class token.
+        value_weights: of ``weights``, what the layer makes of A before it multiplies the values.
     """
 
     name: str
@@ -56,6 +57,7 @@ class LayerTensor(NamedTuple):
     values: Tensor
     extra_tokens: int
     has_class_token: bool
+    value_weights: ValueWeights = ValueWeights()
 
 
 Look = Callable[[LayerTensor], object]
@@ -152,8 +154,9 @@ class _Place(NamedTuple):
     has_class_token: bool
     layer: Layer
 
-    def show(self, name: str, values: Tensor) -> None:
-        self.look(LayerTensor(name, self.layer, values, self.extra_tokens, self.has_class_token))
+    def show(self, name: str, values: Tensor, *details: ValueWeights) -> None:
+        tokens = self.extra_tokens, self.has_class_token
+        self.look(LayerTensor(name, self.layer, values, *tokens, *details))
 
     def before(self, name: str) -> Callable[..., None]:
         """A hook that shows a module's first input."""
@@ -186,7 +189,7 @@ def _weights_sites(attention: Any, place: "_Place") -> Iterator[tuple[str, Calla
     def show(module: nn.Module, inputs: object, output: Tensor) -> None:
         q, k = _queries_and_keys(attention, [*outputs, output])
         outputs.clear()
-        place.show("weights", weights(q, k))
+        place.show("weights", weights(q, k), ValueWeights.of_layer(attention))
 
     for name in first:
         yield "weights", partial(getattr(attention, name).register_forward_hook, keep)

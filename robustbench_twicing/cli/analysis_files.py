@@ -8,7 +8,7 @@ import pandas as pd
 from rich.console import Console
 
 from reports.plots import save_pictures
-from reports.plots.kernel_curves import kernel_pictures
+from reports.plots.kernel_curves import kernel_pictures, spectrum_pictures
 from reports.plots.similarity_curves import similarity_pictures
 from reports.representations.attention import NUMBERS, attention_table
 from reports.representations.similarity import (
@@ -17,12 +17,21 @@ from reports.representations.similarity import (
     difference_table,
     similarity_table,
 )
+from reports.representations.spectrum import spectrum_curves, spectrum_table
 from reports.representations.subject import Subject
 from reports.tables.formats.as_console import print_columns
 from reports.tables.formats.layout import TextColumn
 from reports.text.csv_text import save_csv
 
 from ..analysis.kernels import SHOWN, capacity, twicing_capacity
+
+SPECTRUM_HEADS = {
+    "mean": "mean_abs",
+    "second": "second_abs",
+    "mean on values": "mean_abs_effective",
+    "second on values": "second_abs_effective",
+}
+"""On the terminal, and in spectrum.csv."""
 
 
 def write_kernels(folder: Path, console: Console) -> None:
@@ -35,13 +44,7 @@ def write_kernels(folder: Path, console: Console) -> None:
     Raises:
         UserError: the folder cannot be written to.
     """
-    table = pd.DataFrame(
-        {
-            "n": SHOWN,
-            "kappa_p": [capacity(n) for n in SHOWN],
-            "kappa_p_hat": [twicing_capacity(n) for n in SHOWN],
-        }
-    )
+    table = _kernels()
     save_csv(table, folder / "kernels.csv")
     save_pictures(kernel_pictures(table), folder)
     heads = {"plain": "kappa_p", "twicing": "kappa_p_hat"}
@@ -50,6 +53,62 @@ def write_kernels(folder: Path, console: Console) -> None:
     ]
     print_columns([TextColumn("n", [str(n) for n in SHOWN], is_name=True)], columns, console)
     _say(console, "Eigencapacity: the integral over [0, 1] of x^n, and of (2x - x^2)^n.")
+
+
+def _kernels() -> pd.DataFrame:
+    """Rows of kernels.csv."""
+    return pd.DataFrame(
+        {
+            "n": SHOWN,
+            "kappa_p": [capacity(n) for n in SHOWN],
+            "kappa_p_hat": [twicing_capacity(n) for n in SHOWN],
+        }
+    )
+
+
+def write_spectrum(
+    subjects: Sequence[Subject], folder: Path, console: Console, *, n_images: int
+) -> None:
+    """Write tables and the picture of eigenvalues, and print each model's last layer.
+
+    Args:
+        subjects: models, with eigenvalues of some of their images.
+        folder: where to.
+        console: where to print.
+        n_images: how many images the other analyses are of.
+
+    Raises:
+        UserError: the folder cannot be written to.
+    """
+    table, curves = spectrum_table(subjects), spectrum_curves(subjects)
+    save_csv(table, folder / "spectrum.csv")
+    save_csv(curves, folder / "spectrum_curves.csv")
+    save_pictures(spectrum_pictures(table, curves, kernels=_kernels()), folder)
+    last = table.groupby("label", sort=False).tail(1)
+    names = TextColumn("model", list(last["label"]), is_name=True)
+    columns = [TextColumn("layer", list(last["layer"]))]
+    columns += [
+        TextColumn(head, [f"{value:.3f}" for value in last[name]])
+        for head, name in SPECTRUM_HEADS.items()
+    ]
+    print_columns([names], columns, console)
+    _say(
+        console,
+        "Eigenvalues at the last layer, of the softmax matrix A and of the matrix on the values: "
+        f"means over heads and {table['n_images'].max()} of {n_images} images; --spectrum-images N "
+        "takes more.",
+    )
+    _say(
+        console,
+        "The paper's argument takes all of them to be in [0, 1]. Here, by model and layer, "
+        f"{_percent(table['share_complex'])} of those above 0.01 are complex, and "
+        f"{_percent(table['share_negative'])} have a negative real part.",
+    )
+
+
+def _percent(shares: "pd.Series[float]") -> str:
+    """The range of some shares, like ``18 to 83 %``."""
+    return f"{100 * shares.min():.0f} to {100 * shares.max():.0f} %"
 
 
 def write_attention(subjects: Sequence[Subject], folder: Path, console: Console) -> None:

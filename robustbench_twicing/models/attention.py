@@ -6,6 +6,7 @@ does. There is no attention dropout: the networks are for evaluation.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -50,6 +51,44 @@ def average_twice(q: Tensor, k: Tensor, v: Tensor, *, fused: bool) -> Tensor:
     once = a @ v
     twice = torch.baddbmm(once, a, v - once)
     return twice.view(batch, num_heads, -1, width)
+
+
+class ValueWeights(NamedTuple):
+    """How the matrix M that multiplies a layer's values comes from its softmax matrix A.
+
+    Attributes:
+        twicing: M = 2A - A^2; else M = A.
+        lamb: (heads,) of AttnScale, M = D + (1 + lamb)(A - D) with D = 1/N everywhere; else None.
+    """
+
+    twicing: bool = False
+    lamb: Tensor | None = None
+
+    @classmethod
+    def of_layer(cls, attention: nn.Module) -> "ValueWeights":
+        """Those of an attention layer of any family.
+
+        Args:
+            attention: the layer; NeuTRENO's pull towards the first values is no matrix on its own
+                values, and left out.
+        """
+        lamb = getattr(attention, "lamb", None)
+        return cls(getattr(attention, "averages_twice", False), None if lamb is None else lamb.data)
+
+    def eigenvalues(self, of_softmax: Tensor) -> Tensor:
+        """Those of M from those of A, (B, heads, N), in the same order.
+
+        A polynomial of a matrix has the polynomial's values as eigenvalues, symmetric or not. D has
+        the vector of ones, which A maps to itself, as its image: AttnScale scales every eigenvalue
+        but that one.
+        """
+        if self.twicing:
+            return 2 * of_softmax - of_softmax**2
+        if self.lamb is None:
+            return of_softmax
+        of_ones = (of_softmax - 1).abs().argmin(-1, keepdim=True)
+        scaled = of_softmax * (1 + self.lamb.to(of_softmax).view(-1, 1))
+        return scaled.scatter(-1, of_ones, of_softmax.gather(-1, of_ones))
 
 
 def set_attention(network: nn.Module, form: AttentionForm) -> None:

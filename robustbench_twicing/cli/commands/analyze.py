@@ -1,13 +1,21 @@
 """analyze: what networks make of the tokens of images."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
 from ...errors import UserError
-from ..request.analysis import ANALYSES, SHARED, AnalysisOptions, open_images, parse_names
+from ..request.analysis import (
+    ANALYSES,
+    SHARED,
+    AnalysisOptions,
+    choose_for_spectrum,
+    open_images,
+    parse_names,
+)
 from ..request.command import add_command
 
 if TYPE_CHECKING:
@@ -30,8 +38,8 @@ def register(app: typer.Typer) -> None:
         "analyze",
         run,
         options=AnalysisOptions,
-        help_text="What networks make of tokens: similarity, attention.",
-        only=(*SHARED, "analysis", "tensor", "tokens"),
+        help_text="What networks make of tokens: similarity, attention, spectrum.",
+        only=(*SHARED, "analysis", "spectrum_images", "tensor", "tokens"),
     )
 
 
@@ -68,7 +76,7 @@ def _analyze_models(
     from ...analysis import measures
     from ...analysis.record import describe, save
     from ...classifiers.probe import check_supported
-    from ..analysis_files import write_attention, write_similarity
+    from ..analysis_files import write_attention, write_similarity, write_spectrum
     from ..request.models import load_models, set_threads
     from ..request.request import default_out, make_run_options
 
@@ -78,14 +86,20 @@ def _analyze_models(
     computing = make_run_options(options)
     set_threads(options.threads)
     data = open_images(options)
+    few = choose_for_spectrum(options, analyses, data)
     models = load_models(options).models
     for model in models.values():
         check_supported(model)
     out = Path(options.out or default_out(f"analysis-{next(iter(models))}"))
     available = {"similarity": measures.similarity(tensors), "attention": measures.attention()}
-    subjects, left_out = _measure(
-        models, data, {name: available[name] for name in analyses}, computing
-    )
+    passes = [
+        Pass(data, {name: available[name] for name in analyses if name != "spectrum"}, computing)
+    ]
+    if "spectrum" in analyses:  # an image a batch: its eigenvalues take far longer than its pass
+        passes.append(
+            Pass(few, {"spectrum": measures.spectrum()}, replace(computing, batch_size=1))
+        )
+    subjects, left_out = _measure(models, data, passes)
     if "similarity" in analyses:
         drawn = tensors if options.tensor else [name for name in tensors if name in DRAWN]
         write_similarity(
@@ -93,11 +107,14 @@ def _analyze_models(
         )
     if "attention" in analyses:
         write_attention(subjects, out, console)
+    if "spectrum" in analyses:
+        write_spectrum(subjects, out, console, n_images=len(data))
     settings = {
         "analyses": analyses,
         "tensors": tensors,
         "tokens": options.tokens,
         "seed": options.seed,
+        **({"spectrum_images": few.ids} if "spectrum" in analyses else {}),
     }
     save(describe(models, data, computing, settings=settings, left_out=left_out), out)
     return out
@@ -116,11 +133,16 @@ def _tensors(options: AnalysisOptions, analyses: "Sequence[str]") -> list[str]:
     return parse_names("--tensor", options.tensor, TOKEN_TENSORS)
 
 
+class Pass(NamedTuple):
+    """Images that are shown, and what is measured meanwhile."""
+
+    data: "Dataset"
+    measures: "Mapping[str, Measure]"
+    options: "Options"
+
+
 def _measure(
-    models: "Mapping[str, Classifier]",
-    data: "Dataset",
-    measures: "Mapping[str, Measure]",
-    options: "Options",
+    models: "Mapping[str, Classifier]", data: "Dataset", passes: "Sequence[Pass]"
 ) -> "tuple[Sequence[Subject], Mapping[str, Mapping[str, str]]]":
     """Numbers of all models, and what of the images could not be decoded for each."""
     from reports.representations.subject import Subject
@@ -129,11 +151,14 @@ def _measure(
     from ..progress import show_progress
 
     subjects, left_out = list[Subject](), dict[str, Mapping[str, str]]()
-    images = len(models) * len(data)
+    passes = [shown for shown in passes if shown.measures]
+    images = len(models) * sum(len(shown.data) for shown in passes)
     with show_progress(images, images) as report:
         for label, model in models.items():
-            measured = measure_images(label, model, data, measures, options, report=report)
-            left_out[label] = measured.left_out
+            measured = [measure_images(label, model, *shown, report=report) for shown in passes]
+            left_out[label] = {
+                image: reason for of in measured for image, reason in of.left_out.items()
+            }
             subjects.append(
                 Subject(
                     label,
@@ -142,7 +167,7 @@ def _measure(
                     data.name,
                     (*model.record.flags, *data.flags),
                     data.ids,
-                    measured.tables,
+                    {name: table for of in measured for name, table in of.tables.items()},
                 )
             )
     return subjects, left_out

@@ -21,7 +21,10 @@ SHARED = (
 )
 """Those of eval that change what is analysed, or how it is computed."""
 ANALYSIS = "What is analysed"
-ANALYSES = ("similarity", "attention", "kernels")
+ANALYSES = ("similarity", "attention", "spectrum", "kernels")
+
+SPECTRUM_IMAGES = 8
+"""Unless another number is given."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,20 @@ class AnalysisOptions(EvalOptions):
         typer.Option(
             "--analysis",
             metavar="NAMES",
-            help="Of similarity, attention, kernels, or all; kernels alone needs no model.",
+            help="Of similarity, attention, spectrum, kernels, or all; kernels alone needs no "
+            "model.",
             rich_help_panel=ANALYSIS,
         ),
     ] = "similarity,attention"
+    spectrum_images: Annotated[
+        int | None,
+        typer.Option(
+            "--spectrum-images",
+            metavar="N",
+            help="So many of the images have their eigenvalues computed; else 8.",
+            rich_help_panel=ANALYSIS,
+        ),
+    ] = None
     tensor: Annotated[
         str | None,
         typer.Option(
@@ -62,6 +75,33 @@ class AnalysisOptions(EvalOptions):
             rich_help_panel=ANALYSIS,
         ),
     ] = "all"
+
+
+def choose_for_spectrum(
+    options: AnalysisOptions, analyses: Sequence[str], data: "Dataset"
+) -> "Dataset":
+    """Those of the images whose eigenvalues are computed, a second each: `SPECTRUM_IMAGES`.
+
+    They are those of a --limit of that size, spread over the classes.
+
+    Args:
+        options: as typed.
+        analyses: that are asked for.
+        data: all images.
+
+    Raises:
+        UserError: not a positive number, or one that nothing is done with.
+    """
+    from ...data.opening import limit_dataset
+
+    size = options.spectrum_images
+    if size is not None and "spectrum" not in analyses:
+        raise UserError(
+            "--spectrum-images is for --analysis spectrum; add that, or leave --spectrum-images out"
+        )
+    if size is not None and size < 1:
+        raise UserError(f"--spectrum-images {size} is not a positive number")
+    return limit_dataset(data, size or SPECTRUM_IMAGES, seed=options.limit_seed)
 
 
 def parse_names(option: str, text: str, known: Sequence[str]) -> list[str]:

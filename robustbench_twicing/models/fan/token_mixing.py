@@ -21,6 +21,7 @@ class TokenMixing(nn.Module):
         self.q = nn.Linear(width, width)
         self.kv = nn.Linear(width, 2 * width)
         self.proj = nn.Linear(width, width)
+        self.averages_twice = twicing
         self.average = average_twice if twicing else average
         # As in DeiT: one explicit A serves both averages, which beats two fused kernels in time.
         self.fused_attn = not twicing and use_fused_attn()

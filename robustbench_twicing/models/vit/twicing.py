@@ -11,6 +11,8 @@ from .heads import Heads, refuse_masks
 class TwicingAttention(Heads):
     """DeiT attention whose average is taken twice; parameters and keys as timm's Attention."""
 
+    averages_twice = True
+
     def __init__(self, plain: nn.Module) -> None:
         # One explicit A serves both averages, which beats two fused kernels in time.
         super().__init__(plain, fused=False)

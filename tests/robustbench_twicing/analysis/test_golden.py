@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from robustbench_twicing.analysis.measures import attention, similarity
+from robustbench_twicing.analysis.measures import attention, similarity, spectrum
 from robustbench_twicing.classifiers.probe import LayerTensor, probe
 from tests.robustbench_twicing.analysis.golden import (
     PHOTOGRAPHS,
@@ -94,6 +94,45 @@ def test_attention_of_the_photographs(shared: Path, golden: dict[str, Any], vari
 
     with torch.inference_mode(), probe(model, attention().tensors, look):
         model.network(images)
+
+
+@pytest.mark.skipif(PHOTOGRAPHS < 20, reason="means over all twenty photographs: make golden")
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_spectrum_of_the_photographs(shared: Path, golden: dict[str, Any], variant: str) -> None:
+    """Eigenvalues of A, and of what multiplies the values: 2A - A^2 of twicing, else A."""
+    model = network(shared, variant).double()
+    images = network_input(photographs(shared, golden["images"]), model)
+    expected = golden["variants"][variant]["spectrum_mean"]
+    tables: dict[tuple[str, str], dict[str, Tensor]] = {}
+
+    def look(seen: LayerTensor) -> None:
+        tables.update(spectrum().rows(seen))  # type: ignore[arg-type]
+
+    with torch.inference_mode(), probe(model, spectrum().tensors, look):
+        model.network(images)
+    heads = len(tables) // 12
+    largest = 0.0
+    for layer in range(12):
+        columns = [tables[str(layer + 1), str(head + 1)] for head in range(heads)]
+        stacked = {name: torch.stack([of[name] for of in columns], 1) for name in columns[0]}
+        means = {
+            "mean_abs": stacked["mean_abs"].mean(1),
+            "second_abs": stacked["second_abs"].mean(1),
+            "mean_abs_effective": stacked["mean_abs_effective"].mean(1),
+            "second_abs_effective": stacked["second_abs_effective"].mean(1),
+            "max_abs_effective": stacked["max_abs_effective"].amax(1),
+        }
+        shares = {
+            "share_effective_above_1": stacked["share_above_1"].mean(1),
+            "share_complex_large": stacked["complex"].sum(1) / stacked["large"].sum(1),
+            "share_negative_large": stacked["negative"].sum(1) / stacked["large"].sum(1),
+        }
+        for numbers, atol in ((means, 1e-6), (shares, 2e-3)):
+            for name, values in numbers.items():
+                mean = expected[name][layer]
+                assert float(values.mean()) == pytest.approx(mean, abs=atol), f"{name} {layer}"
+        largest = max(largest, float(stacked["max_abs_effective"].max()))
+    assert largest == pytest.approx(golden["variants"][variant]["max_abs_effective_max"], abs=1e-6)
 
 
 @pytest.mark.skipif(PHOTOGRAPHS < 20, reason="means over all twenty photographs: make golden")

@@ -130,6 +130,23 @@ def test_the_weights_are_those_that_mix_the_values(family: str) -> None:
         torch.testing.assert_close((matrix @ v).transpose(1, 2).flatten(2), mix)
 
 
+@pytest.mark.parametrize("family", [*FAMILIES])
+def test_layers_say_what_multiplies_the_values(family: str) -> None:
+    network = FAMILIES[family]()
+    model = classifier(network)
+    _, shown = show(model, "weights")
+    for seen in shown:
+        twice = "twicing" in family and isinstance(seen.layer, int)
+        assert seen.value_weights.twicing is twice
+        lamb = seen.value_weights.lamb
+        if family == "attnscale":
+            attention: Any = network.get_submodule(f"blocks.{int(seen.layer) - 1}.attn")
+            assert lamb is not None
+            assert torch.equal(lamb, attention.lamb)
+        else:
+            assert lamb is None
+
+
 def test_normalised_queries_are_those_of_the_network() -> None:
     network = FAMILIES["timm with normalised queries"]()
     set_attention(network, "explicit")

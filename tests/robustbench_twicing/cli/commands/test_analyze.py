@@ -129,6 +129,30 @@ def test_batch_size_and_order_change_nothing(
             assert float(together_row[name]) == pytest.approx(float(alone_row[name]), abs=1e-4)
 
 
+@pytest.mark.slow
+def test_eigenvalues_of_some_of_the_images(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = ("--analysis", "spectrum", "--spectrum-images", "2")
+    assert analyze(*VIT, *PHOTOS, *chosen, "--out", str(tmp_path)) == 0
+    shown = capsys.readouterr()
+    assert "2 of 20 images" in shown.out
+    assert "2/2 images" in shown.err
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("spectrum.csv", "spectrum_curves.csv", "analysis.json"),
+        *("spectrum.png", "spectrum.pdf", "spectrum.svg"),
+    }
+    table = rows(tmp_path / "spectrum.csv")
+    assert [row["layer"] for row in table] == [str(layer) for layer in range(1, LAYERS + 1)]
+    for row in table:
+        assert row["n_images"] == "2"
+        assert row["mean_abs"] == row["mean_abs_effective"]  # plain attention
+        assert 0 < float(row["second_abs"]) < 1
+        assert float(row["max_abs_effective"]) == pytest.approx(1)
+    record = json.loads((tmp_path / "analysis.json").read_text())
+    assert len(record["settings"]["spectrum_images"]) == 2
+
+
 def test_kernels_need_neither_model_nor_images(tmp_path: Path) -> None:
     assert analyze("--analysis", "kernels", "--out", str(tmp_path)) == 0
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -146,7 +170,12 @@ def test_kernels_need_neither_model_nor_images(tmp_path: Path) -> None:
         ((*PHOTOS,), "no --model is given"),
         ((*VIT,), "no --data is given"),
         ((*VIT, *PHOTOS, *PHOTOS), "one --data, not of 2"),
-        ((*VIT, *PHOTOS, "--analysis", "heads"), "known: similarity, attention, kernels"),
+        ((*VIT, *PHOTOS, "--analysis", "heads"), "known: similarity, attention, spectrum, kernels"),
+        ((*VIT, *PHOTOS, "--spectrum-images", "2"), "--spectrum-images is for --analysis spectrum"),
+        (
+            (*VIT, *PHOTOS, "--analysis", "spectrum", "--spectrum-images", "0"),
+            "--spectrum-images 0 is not a positive number",
+        ),
         ((*VIT, *PHOTOS, "--analysis", "kernels"), "looks at no model; leave --model"),
         ((*VIT, *PHOTOS, "--analysis", "attention", "--tensor", "mix"), "--tensor is for"),
         ((*VIT, *PHOTOS, "--tensor", "heads"), "--tensor 'heads' is unknown; known: attention"),
