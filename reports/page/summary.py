@@ -110,11 +110,13 @@ def _precision(table: pd.DataFrame) -> Iterator[str]:
 def _not_tried(table: pd.DataFrame, attacks: Attacks) -> Iterator[str]:
     tried = [condition for name, condition in attacks.items() if name in set(table["attack"])]
     follows = any(condition.white_box for condition in tried)
-    if follows and not any(condition.about.gradient_free for condition in tried):
-        yield (
-            "No attack without gradients was run (SPSA, Square, AutoAttack): a model that only "
-            "hides its gradients would look robust here."
-        )
+    if not follows or any(condition.about.gradient_free for condition in tried):
+        return
+    hidden = "a model that only hides its gradients would look robust here."
+    if set(table["protocol"]) == {"patch"}:
+        yield f"Patches are drawn along gradients alone: {hidden}"
+    else:
+        yield f"No attack without gradients was run (SPSA, Square, AutoAttack): {hidden}"
 
 
 def _counted(rows: pd.DataFrame) -> str:

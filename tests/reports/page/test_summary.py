@@ -152,6 +152,14 @@ def test_missing_black_box_attacks_are_said(attack: str, message: bool) -> None:
     assert not any("without gradients" in sentence for sentence in both)
 
 
+def test_nobody_is_told_to_draw_patches_without_gradients() -> None:
+    drawn = patches("A", "patch", {0: 150, 16: 20})
+    sentences = " ".join(doubts(drawn))
+    assert "SPSA" not in sentences
+    assert "along gradients alone: a model that only hides its gradients" in sentences
+    assert "SPSA" in " ".join(doubts(joined(drawn, sweep("A", "pgd", RIGHT))))
+
+
 def test_two_protocols_and_changed_code_are_said() -> None:
     rows = joined(sweep("A", "pgd", RIGHT), sweep("A", "pgd", RIGHT, protocol="paper"))
     sentences = " ".join(doubts(rows, session(dirty=True), Session(started="")))

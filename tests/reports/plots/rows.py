@@ -78,7 +78,10 @@ def attacks_of(rows: pd.DataFrame) -> dict[str, Condition]:
     names = dict.fromkeys(rows["attack"])
     return {
         name: Condition(
-            name, name, white_box=name in ("fgsm", "pgd"), about=About(**about_of(name, ""))
+            name,
+            name,
+            white_box=name in ("fgsm", "pgd", "patch"),
+            about=About(**about_of(name, "")),
         )
         for name in names
     }
