@@ -13,7 +13,7 @@ from .fgsm import fgsm
 from .finding import attack_name, find_attack
 from .fmn import fmn
 from .noise import noise
-from .patch import patch, patch_gradient, patch_random
+from .patch import patch, patch_attention, patch_gradient, patch_random
 from .pgd import pgd
 from .pgd_any import pgd_any
 from .spec import ATTACKS, AttackSpec
@@ -30,6 +30,7 @@ __all__ = [
     "fmn",
     "noise",
     "patch",
+    "patch_attention",
     "patch_gradient",
     "patch_random",
     "pgd",

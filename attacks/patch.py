@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.gradient import eval_mode, input_gradient
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.threat_model import ThreatModel
@@ -16,7 +17,7 @@ from robustbench_twicing.seeds import Generators
 from .declaration import attack
 from .restarts import worst_of
 from .spec import Settings
-from .squares import Place, corners, random_pixels, square
+from .squares import BY_NETWORK, Place, attended_network, corners, random_pixels, square
 
 STEPS = 20
 STEP_SIZE = 0.1
@@ -31,19 +32,27 @@ def _places(settings: Settings) -> int:
 
 
 def _passes(settings: Settings) -> tuple[int, int]:
-    """Results of several places are scored once more each; place gradient follows the clean one."""
+    """Results of several places are scored once more each.
+
+    Place gradient follows the clean gradient, place attention looks at one forward pass.
+    """
     places, steps = _places(settings), settings["steps"]
-    by_gradient = settings["place"] == "gradient"
-    return places * (steps + (places > 1)), places * steps + by_gradient
+    by_gradient, by_attention = (settings["place"] == place for place in BY_NETWORK)
+    return places * (steps + (places > 1)) + by_attention, places * steps + by_gradient
 
 
 def _contradiction(settings: Settings) -> str:
     place = settings["place"]
     if settings["places"] != PLACES and place != "worst-of":
         return f"place {place} is one place; places counts those of place=worst-of alone"
-    if settings["aligned"] and place == "gradient":
-        return "place gradient lies on the grid of the tokens anyway; leave aligned out"
+    if settings["aligned"] and place in BY_NETWORK:
+        return f"place {place} lies on the grid of the tokens anyway; leave aligned out"
     return ""
+
+
+def _check_model(settings: Settings, model: Classifier) -> None:
+    if settings["place"] == "attention":
+        attended_network(model)
 
 
 def patch_sweep(
@@ -73,6 +82,7 @@ _declared = partial(
     passes=_passes,
     white_box=True,
     contradiction=_contradiction,
+    check_model=_check_model,
     protocols=("patch",),
 )
 """What the attacks at all places have in common."""
@@ -121,6 +131,7 @@ def patch(
     Raises:
         ValueError: a random start without a generator, or a side that is no whole number.
         BrokenAttackError: the square is larger than the images.
+        UserError: place attention in a model whose attention cannot be looked at.
     """
     names = images or [str(position) for position in range(len(x))]
     batch = AttackBatch(model, x, y, images=names, seed=seed)
@@ -139,6 +150,7 @@ def patch(
 
 patch_random = _declared("patch-random")(partial(patch, place="random"))
 patch_gradient = _declared("patch-gradient", draws=False)(partial(patch, place="gradient"))
+patch_attention = _declared("patch-attention", draws=False)(partial(patch, place="attention"))
 
 
 def _attacked(

@@ -7,7 +7,14 @@ from typing import Any
 
 from torch import Tensor
 
-from robustbench_twicing.conditions.condition import RADIUS, Condition, Sweep, condition_id
+from robustbench_twicing.conditions.condition import (
+    RADIUS,
+    CheckModel,
+    Condition,
+    Sweep,
+    any_model,
+    condition_id,
+)
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import NORM_NAMES, PROTOCOLS
 from robustbench_twicing.errors import UserError
@@ -35,6 +42,7 @@ class AttackSpec:
         under: constants that differ under a protocol, by the protocol's name.
         white_box: it follows gradients.
         contradiction: what is wrong with settings that are possible one by one; else empty.
+        check_model: refuses models that it cannot attack under some settings.
         protocols: the protocols it can follow.
         library: the attacks of the library that it is from, with the protocols of each.
         notes: sentences a reader of its numbers must know.
@@ -58,6 +66,7 @@ class AttackSpec:
     under: Mapping[str, Settings] = field(default_factory=dict)
     white_box: bool = False
     contradiction: Callable[[Settings], str] = lambda settings: ""
+    check_model: CheckModel = any_model
     protocols: tuple[str, ...] = ("pixel", "paper")
     library: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -93,8 +102,7 @@ class AttackSpec:
                 that contradict each other.
         """
         threat = PROTOCOLS[protocol].threat
-        if protocol not in self.protocols:
-            raise self._cannot_follow(protocol)
+        self.check_protocol(protocol)
         overrides = overrides or {}
         spec = self.versions.get(overrides.get("version", ""), self)
         defaults = {**self.settings, **self.under.get(protocol, {})}
@@ -124,18 +132,30 @@ class AttackSpec:
             passes=None if passes is None else (passes[0] + SCORING_PASSES, passes[1]),
             notes=self.notes,
             about=about,
+            check_model=spec.check_model,
             code_sha256=foreign_code_sha256(self.function or self.sweep, self.sweep),
         )
 
-    def _cannot_follow(self, protocol: str) -> UserError:
+    def check_protocol(self, protocol: str) -> None:
+        """Refuse a protocol that the attack cannot follow.
+
+        Args:
+            protocol: a name in `PROTOCOLS`.
+
+        Raises:
+            UserError: naming those it can follow, and attacks that can follow this one.
+        """
+        if protocol in self.protocols:
+            return
         followers = [name for name, known in self.library.items() if protocol in known]
         whose = self.name.partition(":")[0]
         if not followers:
             followers = [name for name, spec in ATTACKS.items() if protocol in spec.protocols]
             whose = "this suite"
-        return UserError(
+        alone = f"; give --protocol {self.protocols[0]}" if len(self.protocols) == 1 else ""
+        raise UserError(
             f"attack {self.name} cannot follow protocol {protocol}; "
-            f"it knows {', '.join(self.protocols)}. Those of {whose} that can: "
+            f"it knows {', '.join(self.protocols)}{alone}. Those of {whose} that can: "
             f"{', '.join(followers)}"
         )
 

@@ -1,20 +1,26 @@
 """Squares of an image whose pixels are free: where they lie, and what is in them."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import avg_pool2d
+from torch.nn.functional import avg_pool2d, interpolate
 
+from robustbench_twicing.classifiers.classifier import Classifier
+from robustbench_twicing.classifiers.probe import LayerTensor, check_supported, probe
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
-from robustbench_twicing.errors import BrokenAttackError
+from robustbench_twicing.errors import BrokenAttackError, UserError
 from robustbench_twicing.seeds import Generators, derive_seed, uniform_like
 
-Place = Literal["centre", "random", "gradient", "worst-of"]
+Place = Literal["centre", "random", "gradient", "attention", "worst-of"]
+BY_NETWORK = ("gradient", "attention")
+"""Places that the network chooses, on the grid of its tokens."""
 CELLS = 16
 """Of an image's side, where nothing says how large the patches of the network's tokens are."""
+ATTENDED_LAYER = 5
+"""Whose attention chooses, as in Patch-Fool's code; of a network with fewer the last."""
 
 
 def corners(
@@ -25,7 +31,8 @@ def corners(
     ``centre``; ``random``, which depends on the seed and the image alone: all models have the same,
     and a smaller square lies within a larger one; ``worst-of``, several random ones, of which the
     first is that of ``random``; ``gradient``, where the L1 norm of the gradient at the clean pixels
-    is largest, of those squares that begin at a token of the network.
+    is largest; ``attention``, whose tokens receive most of the attention in `ATTENDED_LAYER`. The
+    last two choose among the squares that begin at a token of the network.
 
     Args:
         batch: images (N, 3, H, W) and their network.
@@ -36,6 +43,7 @@ def corners(
 
     Raises:
         BrokenAttackError: the square is larger than the images.
+        UserError: as `attended_network`.
     """
     x = batch.x
     room = [length - side for length in x.shape[-2:]]
@@ -44,8 +52,12 @@ def corners(
             f"a patch of {side} x {side} px is larger than images of {x.shape[-2]} x {x.shape[-1]}"
         )
     if place == "gradient":
-        gradient = batch.gradient(PROTOCOLS["patch"].threat)
-        return [_steepest(gradient, side, token_side(batch.model, x))]
+        steepness = batch.gradient(PROTOCOLS["patch"].threat).double().abs().sum(1, keepdim=True)
+        return [_largest(steepness, side, token_side(batch.model, x))]
+    if place == "attention":
+        received = received_attention(batch.model, x)
+        stride = x.shape[-2] // received.shape[-2]
+        return [_largest(interpolate(received, x.shape[-2:]), side, stride)]
     if place == "centre":
         chosen = [centre(x, side)]
     else:
@@ -73,11 +85,67 @@ def _drawn(batch: AttackBatch, room: Sequence[int], number: int) -> Tensor:
     return torch.tensor(drawn, device=batch.x.device)
 
 
-def _steepest(gradient: Tensor, side: int, stride: int) -> Tensor:
-    means = avg_pool2d(gradient.double().abs().sum(1, keepdim=True), side, stride)
+def _largest(values: Tensor, side: int, stride: int) -> Tensor:
+    """The corner (N, 2) of each image's square, a multiple of the stride, whose mean is largest.
+
+    Args:
+        values: of every pixel (N, 1, H, W), float64.
+        side: of the squares.
+        stride: from one square to the next.
+    """
+    means = avg_pool2d(values, side, stride)
     best = means.flatten(1).argmax(1)
     columns = means.shape[-1]
     return torch.stack([best // columns, best % columns], 1) * stride
+
+
+def received_attention(model: nn.Module, x: Tensor) -> Tensor:
+    """What each patch of an image is attended with: (N, 1, rows, columns), float64.
+
+    The mean over heads and queries of the softmax weights in `ATTENDED_LAYER`, without the columns
+    of class and distillation tokens.
+
+    Args:
+        model: see `attended_network`.
+        x: pixels (N, 3, H, W).
+
+    Raises:
+        UserError: as `attended_network`, or tokens that are no grid of the image.
+    """
+    classifier = attended_network(model)
+    received = list[Tensor]()
+
+    def look(seen: LayerTensor) -> None:
+        if isinstance(seen.layer, int) and seen.layer <= ATTENDED_LAYER:
+            received[:] = [seen.values.mean((1, 2), dtype=torch.float64)[:, seen.extra_tokens :]]
+
+    with torch.no_grad(), probe(classifier, ("weights",), look):
+        classifier(x)
+    (of_tokens,) = received
+    height, width = x.shape[-2:]
+    rows = round((of_tokens.shape[1] * height / width) ** 0.5)
+    if of_tokens.shape[1] % rows:
+        raise UserError(f"{of_tokens.shape[1]} tokens are no grid of an image {height} x {width}")
+    return of_tokens.view(len(x), 1, rows, -1)
+
+
+def attended_network(model: nn.Module) -> Classifier:
+    """The same model, if its attention can be looked at.
+
+    Raises:
+        UserError: it is no `Classifier`, or its network is none that `probe` supports.
+    """
+    others = ", ".join(place for place in get_args(Place) if place != "attention")
+    if not isinstance(model, Classifier):
+        raise UserError(
+            f"place attention looks into a Classifier, as load_model returns it, not into a "
+            f"{type(model).__name__}; other places are {others}"
+        )
+    try:
+        check_supported(model)
+    except UserError as error:
+        raise UserError(f"place attention: {error}; other places are {others}") from None
+    return model
 
 
 def token_side(model: nn.Module, x: Tensor) -> int:

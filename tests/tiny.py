@@ -13,6 +13,7 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 from PIL import Image
+from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 
 from attacks import ATTACKS
@@ -135,6 +136,23 @@ def halfspace() -> Classifier:
 def convnet(seed: int = 0) -> Classifier:
     """The convolutional net as a classifier with five classes."""
     return Classifier(ConvNet(seed=seed), PREPROCESSING, ModelRecord("convnet"))
+
+
+def vit(seed: int = 0, *, depth: int = 2) -> Classifier:
+    """A small transformer with five classes, whose attention is far from uniform."""
+    network = VisionTransformer(
+        img_size=SIDE, patch_size=2, embed_dim=16, depth=depth, num_heads=2, num_classes=5
+    )
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for tensor in network.parameters():
+            tensor.copy_(0.3 * torch.randn(tensor.shape, generator=generator))
+    return Classifier(network, PREPROCESSING, ModelRecord("vit"))
+
+
+def network_for(attack: str) -> Classifier:
+    """A small network that an attack of the table takes."""
+    return vit() if attack == "patch-attention" else convnet()
 
 
 def quick_conditions(

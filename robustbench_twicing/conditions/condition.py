@@ -1,13 +1,14 @@
 """Conditions: the things done to the images, each with a stable id."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 from pydantic import ConfigDict, Field, SkipValidation
 
+from ..classifiers.classifier import Classifier
 from ..data.imagenet import ClassList
 from .budgets import Norm, format_budget
 from .recorded import About, Budget, RecordedSource
@@ -51,6 +52,14 @@ class Sweep(Protocol):
         """Adversarial pixels (N, 3, H, W) for each budget."""
 
 
+CheckModel = Callable[[Mapping[str, Any], Classifier], None]
+"""From an attack's constants and a model to nothing; a UserError if it cannot be attacked so."""
+
+
+def any_model(settings: Mapping[str, Any], model: Classifier) -> None:
+    """For attacks that take every model."""
+
+
 @dataclass(frozen=True)
 class Condition:
     """One thing done to the images.
@@ -78,6 +87,7 @@ class Condition:
             as they are: such a condition has no budget and no attack.
         about: see `About`.
         code_sha256: of a user's own attack or corruption, its code; empty for what is shipped.
+        check_model: refuses models that it means nothing for, before anything is evaluated.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(arbitrary_types_allowed=True)
@@ -98,6 +108,7 @@ class Condition:
     images: RecordedSource = None
     about: About = field(default_factory=About)
     code_sha256: str = ""
+    check_model: Annotated[CheckModel, SkipValidation, Field(exclude=True)] = any_model
 
     @property
     def units(self) -> float:

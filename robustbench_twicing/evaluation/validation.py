@@ -32,8 +32,8 @@ def check_request(models: Mapping[str, Classifier], tasks: Sequence[Task]) -> No
     Nothing is written before: a run folder with a mistake in it could not be gone on with.
 
     Raises:
-        UserError: no data set, two of one name, one condition twice, budgets that mean nothing for
-            a model, or a model of other classes than the data set's.
+        UserError: no data set, two of one name, one condition twice, budgets or attacks that mean
+            nothing for a model, or a model of other classes than the data set's.
     """
     if not tasks:
         raise UserError("no data set is given; name at least one")
@@ -48,6 +48,8 @@ def check_request(models: Mapping[str, Classifier], tasks: Sequence[Task]) -> No
     for label, classifier in models.items():
         for task in tasks:
             _check_budgets(label, classifier, task.conditions)
+            for condition in task.conditions:
+                condition.check_model(condition.settings, classifier)
         _check_classes(label, classifier, tasks)
 
 

@@ -13,14 +13,13 @@ from torch import Tensor, nn
 
 import attacks
 from attacks import ATTACKS, fgsm
-from robustbench_twicing.classifiers.classifier import Classifier, std_of
+from robustbench_twicing.classifiers.classifier import std_of
 from robustbench_twicing.cli.request.options import EvalOptions
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.ball import check_adversarial
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
-from robustbench_twicing.models.family import ModelRecord
-from tests.tiny import PREPROCESSING, ConvNet, Linear, convnet
+from tests.tiny import Linear, network_for
 
 EPS, SIDE = Fraction(4, 255), Fraction(4)
 """Of most attacks, and of patches in pixels."""
@@ -105,11 +104,11 @@ def call(attack: Attack, model: nn.Module, x: Tensor, eps: Fraction | None = Non
 
 @pytest.mark.parametrize("training", [True, False])
 def test_it_leaves_model_and_input_as_they_were(attack: Attack, training: bool) -> None:
-    network = ConvNet()
-    model = Classifier(network, PREPROCESSING, ModelRecord("net"))
+    model = network_for(attack.name)
+    dropout = next(module for module in model.modules() if isinstance(module, nn.Dropout))
     model.requires_grad_(True)
     model.train(training)
-    network.drop.train(not training)
+    dropout.train(not training)
     modes = [module.training for module in model.modules()]
     state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     x = images()
@@ -123,14 +122,14 @@ def test_it_leaves_model_and_input_as_they_were(attack: Attack, training: bool) 
 
 
 def test_it_attacks_the_model_in_eval_mode(attack: Attack) -> None:
-    model = convnet()
+    model = network_for(attack.name)
     wanted = call(attack, model, images())
     assert torch.equal(call(attack, model.train(), images()), wanted)
 
 
 @with_budget
 def test_it_stays_in_its_ball_and_uses_it(attack: Attack) -> None:
-    model, x = convnet(), images()
+    model, x = network_for(attack.name), images()
     threat = PROTOCOLS[attack.protocol].threat
     x_adv = call(attack, model, x)
     check_adversarial(x, x_adv, float(attack.eps), threat, std_of(model))
@@ -156,23 +155,23 @@ def test_it_stays_in_its_ball_and_uses_it(attack: Attack) -> None:
 @with_budget
 def test_no_budget_gives_the_image_bit_for_bit(attack: Attack) -> None:
     x = images()
-    x_adv = call(attack, convnet(), x, Fraction(0))
+    x_adv = call(attack, network_for(attack.name), x, Fraction(0))
     assert torch.equal(x_adv, x)
-    (swept,) = attack.sweep(batch(convnet()), Fraction(0))
+    (swept,) = attack.sweep(batch(network_for(attack.name)), Fraction(0))
     assert torch.equal(swept, x)
 
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_and_another_another(attack: Attack) -> None:
     (first,), (again,), (other,) = (
-        attack.sweep(batch(convnet(), seed=seed), attack.eps) for seed in (0, 0, 1)
+        attack.sweep(batch(network_for(attack.name), seed=seed), attack.eps) for seed in (0, 0, 1)
     )
     assert torch.equal(first, again)
     assert torch.equal(first, other) == (attack.name not in DRAWS)
 
 
 def test_it_does_not_touch_the_global_stream(attack: Attack) -> None:
-    model = convnet()
+    model = network_for(attack.name)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(1)
         before = torch.random.get_rng_state()
@@ -186,7 +185,7 @@ def test_it_does_not_touch_the_global_stream(attack: Attack) -> None:
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_any_batch_size_and_the_last_partial_batch_give_the_same(attack: Attack, size: int) -> None:
     """All but the sign of a few gradients that are 0 up to rounding."""
-    model = convnet()
+    model = network_for(attack.name)
     (whole,) = attack.sweep(batch(model), attack.eps)
     parts = [
         attack.sweep(batch(model, min(size, COUNT - first), first=first), attack.eps)[0]
@@ -198,29 +197,29 @@ def test_any_batch_size_and_the_last_partial_batch_give_the_same(attack: Attack,
 
 def test_order_does_not_matter(attack: Attack) -> None:
     order = [4, 2, 6, 0, 1, 3, 5]
-    model = convnet()
+    model = network_for(attack.name)
     (whole,) = attack.sweep(batch(model), attack.eps)
     shuffled = AttackBatch(
         model, images()[order], Y[order], images=[NAMES[n] for n in order], keep_graph=True
     )
-    (found,) = attack.sweep(shuffled, attack.eps)
-    assert ((found - whole[order]).abs() > 1e-5).float().mean() <= 1e-2
+    (x_adv,) = attack.sweep(shuffled, attack.eps)
+    assert ((x_adv - whole[order]).abs() > 1e-5).float().mean() <= 1e-2
 
 
 @pytest.mark.slow
 @with_budget
 def test_budgets_of_a_sweep_come_in_order_and_do_not_touch_each_other(attack: Attack) -> None:
     budgets = [2 * attack.eps, Fraction(0), attack.eps / 4]
-    model = convnet()
+    model = network_for(attack.name)
     swept = attack.sweep(batch(model), *budgets)
     assert len(swept) == 3
-    for eps, found in zip(budgets, swept, strict=True):
+    for eps, together in zip(budgets, swept, strict=True):
         (alone,) = attack.sweep(batch(model), eps)
-        assert torch.equal(found, alone)
+        assert torch.equal(together, alone)
 
 
 def test_images_that_are_wrong_already_are_attacked_without_a_fuss(attack: Attack) -> None:
-    model = convnet()
+    model = network_for(attack.name)
     wrong = (model(images()).argmax(1) + 1) % 5
     made = AttackBatch(model, images(), wrong, images=NAMES, keep_graph=True)
     (x_adv,) = attack.sweep(made, attack.eps)
@@ -233,8 +232,8 @@ def test_images_that_are_wrong_already_are_attacked_without_a_fuss(attack: Attac
 )
 def test_another_budget_draws_other_numbers(attack: Attack) -> None:
     """The same image under another budget starts elsewhere in its ball."""
-    (one, other) = attack.sweep(batch(convnet()), EPS, 2 * EPS)
-    model = convnet()
+    (one, other) = attack.sweep(batch(network_for(attack.name)), EPS, 2 * EPS)
+    model = network_for(attack.name)
     scale = model.std.view(3, 1, 1) if attack.protocol == "paper" else torch.ones(3, 1, 1)
     inside = (images() > 0.1) & (images() < 0.9)
     shares = [(x - images()) / (float(eps) * scale) for x, eps in ((one, EPS), (other, 2 * EPS))]

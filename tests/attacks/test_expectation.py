@@ -20,7 +20,7 @@ from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.conditions.threat_model import PIXEL
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.models.family import ModelRecord
-from tests.tiny import PREPROCESSING, Linear, convnet, noise, run, table
+from tests.tiny import PREPROCESSING, Linear, convnet, network_for, noise, run, table
 
 OWN = [name for name, spec in ATTACKS.items() if spec.white_box]
 
@@ -94,9 +94,9 @@ def test_every_attack_that_follows_gradients_takes_the_mean(name: str, tmp_path:
     protocol, eps = ("patch", Fraction(4)) if is_patch else ("pixel", Fraction(4, 255))
     asked = ATTACKS[name].condition(eps, protocol, {"steps": 3})
     rows = [
-        table(run(convnet(), noise(4), [clean(protocol), condition], tmp_path / str(draws)))[
-            asked.id
-        ]
+        table(
+            run(network_for(name), noise(4), [clean(protocol), condition], tmp_path / str(draws))
+        )[asked.id]
         for draws, condition in ((1, asked), (3, asked.averaging(3)))
     ]
     forward, backward = asked.averaging(3).passes or (0, 0)

@@ -138,12 +138,15 @@ PLACES: dict[str, Place] = {"centre_96_96": "centre", "by_gradient": "gradient"}
 """By their names in the file."""
 
 
-def test_squares_where_the_gradient_is_largest(
+def test_squares_where_gradient_and_attention_are_largest(
     model: Classifier, photographs: tuple[Tensor, Tensor], names: tuple[str, ...], golden: Any
 ) -> None:
     batch = AttackBatch(model, *photographs, images=names)
     (corner,) = corners(batch, SIDE, "gradient", 1)
     assert corner.tolist() == golden["patch"]["by_gradient_corner"]
+    (corner,) = corners(batch, 16, "attention", 1)
+    tokens = [row // 16 * 14 + column // 16 for row, column in corner.tolist()]
+    assert tokens == golden["patch"]["attention_argmax_by_block"][4]
     (corner,) = corners(batch, SIDE, "centre", 1)
     assert corner.tolist() == [[96, 96]] * ALL
 

@@ -14,24 +14,25 @@ from torch import Tensor, nn
 from attacks import ATTACKS
 from attacks.noise import noise
 from attacks.patch import STEPS, patch
-from attacks.squares import Place, corners, square, token_side
+from attacks.squares import Place, corners, received_attention, square, token_side
 from reports import merge, results
 from reports.metrics.radii import radius_curves
-from robustbench_twicing import evaluate
+from robustbench_twicing import evaluate, load_model
+from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.cli.api import EvaluatedRun
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.ball import check_adversarial
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.errors import BrokenAttackError, UserError
 from robustbench_twicing.models.fan.stem import ConvStem
-from tests.tiny import Linear, convnet
+from tests.tiny import Linear, convnet, vit
 from tests.tiny import noise as noise_images
 
 THREAT = PROTOCOLS["patch"].threat
 COUNT, SIDE = 5, 4
 NAMES = [f"{number}.png" for number in range(COUNT)]
 Y = torch.tensor([0, 1, 0, 1, 1])
-PLACES: tuple[Place, ...] = ("centre", "random", "gradient", "worst-of")
+PLACES: tuple[Place, ...] = ("centre", "random", "gradient", "attention", "worst-of")
 
 
 def images() -> Tensor:
@@ -97,7 +98,7 @@ def test_inside_it_every_pixel_that_counts_goes_to_the_end_of_its_range() -> Non
 @pytest.mark.parametrize("side", [1, 3, 8])
 def test_a_change_fits_into_the_square(place: Place, random_start: bool, side: int) -> None:
     x_adv = patch(
-        convnet(),
+        vit(),
         images(),
         Y,
         eps=side,
@@ -126,6 +127,55 @@ def test_the_square_with_the_largest_gradient(tokens: object, stride: int) -> No
     (corner,) = corners(batch(model), SIDE, "gradient", 1)
     largest = max((total, place) for place, total in sums.items())[1]
     assert corner.tolist() == [[*largest]] * COUNT
+
+
+def received(model: Classifier, number: int) -> Tensor:
+    """What each patch receives in a layer (N, rows * columns), worked out beside the network."""
+    network: Any = model.network
+    assert model.normalize is not None
+    with torch.no_grad():
+        tokens = network.patch_embed(model.normalize(images()))
+        tokens = torch.cat([network.cls_token.expand(COUNT, 1, -1), tokens], 1) + network.pos_embed
+        for block in network.blocks[: number - 1]:
+            tokens = block(tokens)
+        attention = network.blocks[number - 1].attn
+        entered = network.blocks[number - 1].norm1(tokens)
+        q, k, _ = attention.qkv(entered).unflatten(2, (3, attention.num_heads, -1)).unbind(2)
+        scores = torch.einsum("nqhd,nkhd->nhqk", q, k) * attention.head_dim**-0.5
+    of_tokens: Tensor = scores.double().softmax(-1).sum((1, 2))[:, 1:]
+    return of_tokens
+
+
+@pytest.mark.parametrize(("depth", "number"), [(2, 2), (7, 5)])
+def test_the_square_that_receives_most_attention(depth: int, number: int) -> None:
+    """In the fifth layer, or in the last; of squares that begin at a token of 2 x 2 pixels."""
+    model = vit(depth=depth)
+    grid = received(model, number).view(COUNT, 4, 4)
+    (corner,) = corners(batch(model), 2, "attention", 1)
+    assert [int(row) // 2 * 4 + int(column) // 2 for row, column in corner] == (
+        grid.flatten(1).argmax(1).tolist()
+    )
+    (corner,) = corners(batch(model), SIDE, "attention", 1)
+    sums = nn.functional.avg_pool2d(grid, 2, 1).flatten(1)
+    assert corner.tolist() == [[best // 3 * 2, best % 3 * 2] for best in sums.argmax(1).tolist()]
+
+
+def test_a_network_without_a_class_token_has_such_a_square() -> None:
+    model = load_model("fmnist_fan", "random:0")
+    x = torch.rand(2, 3, 28, 28, generator=torch.Generator().manual_seed(0))
+    (corner,) = corners(AttackBatch(model, x, Y[:2], images=NAMES[:2]), 4, "attention", 1)
+    best = received_attention(model, x).flatten(1).argmax(1).tolist()
+    assert corner.tolist() == [[position // 7 * 4, position % 7 * 4] for position in best]
+
+
+def test_a_network_whose_attention_nobody_sees_is_refused() -> None:
+    others = "other places are centre, random, gradient, worst-of"
+    with pytest.raises(UserError, match=f"not into a Linear; {others}"):
+        patch(Linear(), images(), Y, eps=2, place="attention")
+    asked = ATTACKS["patch-attention"].condition(Fraction(SIDE), "patch")
+    with pytest.raises(UserError, match=f"convnet cannot be looked into: .*; {others}"):
+        asked.check_model(asked.settings, convnet())
+    asked.check_model({**asked.settings, "place": "gradient"}, convnet())
 
 
 def test_how_large_tokens_are() -> None:
@@ -184,19 +234,17 @@ def test_the_worst_of_several_places_is_at_least_as_bad_as_any() -> None:
     assert (alone < many).any()
 
 
-@pytest.mark.parametrize("place", ["random", "gradient"])
+@pytest.mark.parametrize("place", ["random", "gradient", "attention"])
 def test_attacks_at_other_places_are_that_constant(place: Place) -> None:
     swept = []
     for name, settings in (("patch", {"place": place}), (f"patch-{place}", {})):
         asked = ATTACKS[name].condition(Fraction(SIDE), "patch", {"steps": 3, **settings})
         assert asked.sweep is not None
-        made = asked.sweep(
-            batch(convnet()), [asked.eps], threat=asked.threat, settings=asked.settings
-        )
+        made = asked.sweep(batch(vit()), [asked.eps], threat=asked.threat, settings=asked.settings)
         swept += list(made)
     assert torch.equal(*swept)
     assert torch.equal(
-        swept[0], patch(convnet(), images(), Y, eps=SIDE, place=place, steps=3, images=NAMES)
+        swept[0], patch(vit(), images(), Y, eps=SIDE, place=place, steps=3, images=NAMES)
     )
 
 
@@ -225,6 +273,7 @@ def test_what_cannot_be_is_refused() -> None:
     [
         ({"places": 4}, "place centre is one place; places counts those of place=worst-of"),
         ({"place": "gradient", "aligned": True}, "lies on the grid of the tokens anyway"),
+        ({"place": "attention", "aligned": True}, "lies on the grid of the tokens anyway"),
     ],
 )
 def test_constants_that_would_do_nothing_are_refused(
@@ -240,12 +289,13 @@ def test_passes_follow_from_the_constants() -> None:
 
     assert passes() == (STEPS + 1, STEPS)
     assert passes(place="gradient", steps=3) == (3 + 1, 3 + 1)
+    assert passes(place="attention", steps=3) == (1 + 3 + 1, 3)
     assert passes(place="worst-of", places=4, steps=3) == (4 * (3 + 1) + 1, 4 * 3)
 
 
 @pytest.mark.parametrize("name", ["fgsm", "pgd", "spsa", "fmn", "pgd-t"])
 def test_other_attacks_have_no_patch(name: str) -> None:
-    followers = "noise, patch, patch-random, patch-gradient"
+    followers = "noise, patch, patch-random, patch-gradient, patch-attention"
     with pytest.raises(UserError, match=f"cannot follow protocol patch; .* can: {followers}"):
         ATTACKS[name].condition(Fraction(SIDE), "patch")
 
@@ -272,15 +322,18 @@ def test_two_far_pixels_are_an_error_row(tmp_path: Path) -> None:
     assert rows.loc["clean", "protocol"] == "patch"
 
 
-CONDITIONS = ("clean", "patch@patch:2", "patch@patch:5", "patch-random@patch:6", "noise@patch:5")
+CONDITIONS = (
+    *("clean", "patch@patch:2", "patch@patch:5", "patch-random@patch:6"),
+    *("patch-attention@patch:5", "noise@patch:5"),
+)
 
 
 def run_of(out: Path, **options: Any) -> EvaluatedRun:
     """Of images that the network has right, under several patches."""
     data = noise_images(6)
-    answers = evaluate(convnet(), data, "clean").records()["prediction"].tolist()
+    answers = evaluate(vit(), data, "clean").records()["prediction"].tolist()
     data = replace(data, labels=tuple(map(int, answers)))
-    return evaluate(convnet(), data, CONDITIONS, out=out, batch_size=1, score_8bit="all", **options)
+    return evaluate(vit(), data, CONDITIONS, out=out, batch_size=1, score_8bit="all", **options)
 
 
 @pytest.fixture(scope="module")

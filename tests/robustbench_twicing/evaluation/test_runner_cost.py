@@ -7,7 +7,7 @@ import pytest
 
 from attacks import ATTACKS
 from robustbench_twicing.conditions.condition import clean
-from tests.tiny import convnet, noise, run, table
+from tests.tiny import convnet, network_for, noise, run, table
 
 BUDGETS = [Fraction(n, 255) for n in (1, 2, 4, 8)]
 IMAGES = 7
@@ -57,7 +57,7 @@ def test_what_the_plan_says_is_what_is_counted(name: str, protocol: str, tmp_pat
     # The gradient at the clean images is charged to the first attack that knows the network.
     first = "patch" if protocol == "patch" else "fgsm"
     conditions = [clean(protocol), ATTACKS[first].condition(Fraction(0), protocol), *attacks]
-    rows = table(run(convnet(), noise(IMAGES), conditions, tmp_path / "run"))
+    rows = table(run(network_for(name), noise(IMAGES), conditions, tmp_path / "run"))
     for attack in attacks:
         assert attack.passes is not None
         forward, backward = attack.passes
