@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from attacks import attack_name, find_attack
+from attacks import ATTACKS, attack_name, find_attack
 
 from ...conditions.budgets import parse_budgets
 from ...conditions.condition import CLEAN, Condition, clean
@@ -183,9 +183,12 @@ def _items(suite: Suite, options: EvalOptions) -> list[SuiteItem]:
 
 def _with_budgets(item: SuiteItem, suite: Suite, options: EvalOptions, eps: str) -> SuiteItem:
     """With the budgets of the command line, of the norm of the item's own protocol."""
-    norm = norm_of(item.protocol or options.protocol or suite.protocol)
+    protocol = item.protocol or options.protocol or suite.protocol
+    norm = norm_of(protocol)
     if item.corruption or item.attack == CLEAN:
         return item
+    if spec := ATTACKS.get(item.attack or ""):  # before what may be wrong with the budgets under it
+        spec.check_protocol(protocol)
     return item.model_copy(update={"eps": parse_budgets(eps, norm)})
 
 

@@ -34,6 +34,11 @@ def drawing():
             ["pgd cannot follow protocol patch", "can: noise, patch, patch-random"],
         ),
         ("--attacks patch --eps 16/255", ["patch cannot follow protocol pixel", "knows patch"]),
+        ("--attacks patch --eps 32", ["patch cannot follow protocol pixel", "--protocol patch"]),
+        (
+            "--protocol patch --attacks patch-attention --eps 2",
+            ["place attention", "cannot be looked into", "other places are centre, random"],
+        ),
         ("--protocol patch --set patch.places=4", ["place centre is one place", "worst-of"]),
         ("--norm l2 --protocol paper --eps 0.5", ["--norm l2", "--protocol paper", "leave one"]),
         ("--attacks fmn --eps 4/255", ["--eps 4/255", "fmn finds distances", "leave --eps out"]),
