@@ -13,6 +13,7 @@ __all__ = [
     "bundled",
     "candidates",
     "contents",
+    "declared",
     "inspection",
     "reading",
     "safetensors_files",

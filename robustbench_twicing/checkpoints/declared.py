@@ -78,7 +78,7 @@ def check_declared(
         if not override:
             raise UserError(
                 f"{source} says it is {name} ({where}), but {asked.name} was asked for; "
-                f"ask for {declared.name}, or insist with --arch-override, which marks every number"
+                f"ask for {declared.name}, or insist with --arch-override, which stays on record"
             )
         notes.append(f"The file says it is {name} ({where}); evaluated as {asked.name} by request.")
         flags = (OVERRIDE_FLAG,)

@@ -75,6 +75,19 @@ def resample_positions(positions: Tensor, grid: tuple[int, int], extra: int) -> 
     return torch.cat([head, image.permute(0, 2, 3, 1).flatten(1, 2)], dim=1)
 
 
+class OtherClassesError(UserError):
+    """A file's network has another number of classes.
+
+    Attributes:
+        have: classes of the file.
+        want: of the network that is to have its weights.
+    """
+
+    def __init__(self, message: str, *, have: int, want: int) -> None:
+        super().__init__(message)
+        self.have, self.want = have, want
+
+
 MANY = 16
 """Differences of so many keys are not listed where one sentence says what the file is."""
 
@@ -110,6 +123,7 @@ def load_into(
         taken_off: a prefix that the file has before these keys, for errors.
 
     Raises:
+        OtherClassesError: another number of classes, and nothing else.
         UserError: a key missing, left over or of another shape; not a plain tensor of numbers;
             values that are not finite.
     """
@@ -120,9 +134,12 @@ def load_into(
         raise UserError(f"{source} does not fit {asked}: {error}") from None
     unlike = differences(adapted, want)
     if (classes := unlike.classes()) is not None:
-        raise UserError(
-            f"{source} has {classes[0]} classes (head.weight) and {asked} was built for "
-            f"{classes[1]}; --num-classes {classes[0]} fits the file, if the data's labels do too"
+        of_file, of_network = classes
+        raise OtherClassesError(
+            f"{source} has {of_file} classes (head.weight) and {asked} was built for {of_network}; "
+            f"--num-classes {of_file} fits the file, if the data's labels do too",
+            have=of_file,
+            want=of_network,
         )
     if unlike:
         raise UserError(f"{source} does not fit {asked}: {_reasons(adapted, want, taken_off)}")

@@ -1,5 +1,6 @@
 """The ways to give a network its weights: a file, published or bundled ones, a random seed."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -151,7 +152,7 @@ def _from_file(
     arch_override: bool,
 ) -> Given:
     file = read_checkpoint(checkpoint)
-    source = str(file.path)
+    source, facts = str(file.path), training_facts(file.content)
     declared_notes, flags = _check_name(file.content, spec, arch_override, source)
     chosen = find_weights(file.content, weights, source=source, network=network.state_dict())
     loaded = load_into(
@@ -163,10 +164,19 @@ def _from_file(
         checkpoint_sha256=file.sha256,
         weights=chosen.choice,
         weights_sha256=loaded.sha256,
-        notes=(*declared_notes, *chosen.notes, *loaded.notes),
+        notes=(*declared_notes, *chosen.notes, *loaded.notes, *_about_start(facts)),
         flags=flags,
-        details={**training_facts(file.content), "key": chosen.key, "container": file.container},
+        details={**facts, "key": chosen.key, "container": file.container},
     )
+
+
+def _about_start(facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """A sentence on the weights that the training of a file began with, where it names them."""
+    digest, name = facts.get("from_weights_sha256"), facts.get("from_architecture")
+    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+        return ()
+    named = repr(name) if name else "a file that does not name its architecture"
+    return (f"Its training started from weights of {named} (SHA-256 {digest[:8]}...).",)
 
 
 def _check_name(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from ..checkpoints.contents import Choice
 from ..data.dataset import Dataset
 from ..errors import UserError
 from ..models.build import build_model
@@ -22,6 +23,7 @@ from .learner import Learner
 from .progress import Progress, Report
 from .recipe import Recipe
 from .scoring import count_right
+from .start import start_from
 from .task import Task, make_task
 
 LOG_EVERY = 50
@@ -44,7 +46,7 @@ class Trained(NamedTuple):
     images: int
 
 
-def train(
+def train(  # noqa: PLR0913 - one keyword for each thing a user may say of a training
     name: str,
     data: Dataset,
     out: Path,
@@ -55,8 +57,11 @@ def train(
     device: str | torch.device = "cpu",
     workers: int = 0,
     report: Report | None = None,
+    start: str | Path | None = None,
+    weights: Choice = "auto",
+    arch_override: bool = False,
 ) -> Trained:
-    """Train a model of the table from scratch, or continue where it was stopped.
+    """Train a model of the table, from scratch or from given weights, or continue a training.
 
     On a CPU, with the same versions and number of threads, the weights come out bit for bit the
     same, however often the training was stopped: every draw comes from a generator seeded by
@@ -74,22 +79,28 @@ def train(
         device: ``cpu``, ``cuda`` or a device.
         workers: processes that make batches; does not change the result.
         report: called at the start and every few steps.
+        start: checkpoint whose weights it starts from; None for random ones.
+        weights: which of its weights: ``plain``, ``ema`` or ``auto``.
+        arch_override: start from it although it names another architecture.
 
     Raises:
-        UserError: a model that cannot be trained here, too few images, a folder with another
-            training, an image that cannot be decoded, a loss that is not finite.
+        UserError: a model that cannot be trained here, too few images, a checkpoint that does not
+            fit, a folder with another training, an image that cannot be decoded, a loss that is
+            not finite.
     """
     target = torch.device(device)
     task = make_task(resolve_model(name), data, val, recipe=recipe, seed=seed, device=target)
+    first_weights = None
+    if start is not None:
+        task, first_weights = start_from(task, start, weights=weights, arch_override=arch_override)
     folder = TrainingFolder(out, task.settings(), describe_environment(target))
     with torch.random.fork_rng():
         torch.manual_seed(derive_seed(seed, "weights"))
-        network = (
-            build_model(task.spec.family, **{**task.spec.sizes, "attention": recipe.attention})
-            .to(target)
-            .train()
-        )
-        learner = Learner(network, recipe, task.steps_per_epoch)
+        sizes = {**task.spec.sizes, "attention": recipe.attention}
+        network = build_model(task.spec.family, **sizes)
+        if first_weights is not None:
+            network.load_state_dict(first_weights)
+        learner = Learner(network.to(target).train(), recipe, task.steps_per_epoch)
         session = _Session(task, folder, learner, workers, report)
         session.run()
     return Trained(folder.weights, session.right, 0 if val is None else len(val))
@@ -194,6 +205,7 @@ class _Session:
         self.folder.write_state(
             {
                 **self.learner.state(),
+                **({} if self.task.start is None else self.task.start.facts()),
                 "arch": name,
                 "args": {"model": name, "input_size": self.task.spec.preprocessing.crop},
                 "taken": self.taken,

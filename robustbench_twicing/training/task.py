@@ -14,6 +14,35 @@ from .recipe import Recipe
 
 
 @dataclass(frozen=True)
+class Start:
+    """Weights of a checkpoint that a training starts from.
+
+    Attributes:
+        checkpoint: path as given, ``pretrained`` or ``bundled``.
+        sha256: hash of the file.
+        weights: ``plain`` or ``ema``.
+        weights_sha256: hash of the tensors.
+        architecture: what the file calls it; empty where it does not.
+    """
+
+    checkpoint: str
+    sha256: str
+    weights: str
+    weights_sha256: str
+    architecture: str
+
+    def facts(self) -> dict[str, str]:
+        """What files of this training say of it."""
+        return {
+            "from": self.checkpoint,
+            "from_architecture": self.architecture,
+            "from_weights": self.weights,
+            "from_sha256": self.sha256,
+            "from_weights_sha256": self.weights_sha256,
+        }
+
+
+@dataclass(frozen=True)
 class Task:
     """A training as it was asked for.
 
@@ -24,6 +53,7 @@ class Task:
         recipe: what is done.
         seed: of every random draw.
         device: where the network is.
+        start: the weights it starts from; None for random ones.
     """
 
     spec: ModelSpec
@@ -32,6 +62,7 @@ class Task:
     recipe: Recipe
     seed: int
     device: torch.device
+    start: Start | None = None
 
     @property
     def steps_per_epoch(self) -> int:
@@ -45,7 +76,7 @@ class Task:
 
     def settings(self) -> dict[str, Any]:
         """Everything that decides the result; a folder is continued only under the same."""
-        return {
+        settings: dict[str, Any] = {
             "model": self.spec.placed_name,
             "sizes": dict(self.spec.sizes),
             "preprocessing": self.spec.preprocessing.as_dict(),
@@ -57,6 +88,9 @@ class Task:
             "device": self.device.type,
             "threads": torch.get_num_threads(),
         }
+        if self.start is not None:
+            settings["from"] = {"weights_sha256": self.start.weights_sha256}
+        return settings
 
     def facts(self, right: int | None) -> dict[str, str]:
         """What the finished file says of itself; the loader checks ``architecture``.
@@ -76,6 +110,8 @@ class Task:
             "training_fingerprint": self.data.fingerprint,
             "made_by": f"robustbench_twicing {__version__}",
         }
+        if self.start is not None:
+            facts = {**facts, **self.start.facts()}
         if self.val is not None:
             measured = {
                 "accuracy": f"{right} of {len(self.val)}",

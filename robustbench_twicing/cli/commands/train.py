@@ -1,7 +1,7 @@
 """train: make a checkpoint of any model of the table, from its images and a named recipe."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast, get_args
 
 import typer
 
@@ -18,6 +18,18 @@ def run(
     data: Annotated[str, typer.Option(help="Training images, as for eval, or see docs/zoo.md.")],
     out: Annotated[Path, typer.Option(help="Folder; continues where it stopped.")],
     recipe: Annotated[str, typer.Option(help="fmnist, or deit for ImageNet.")],
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="CHECKPOINT",
+            help="Start from its weights (a file, pretrained or bundled), not from random ones.",
+        ),
+    ] = None,
+    weights: Annotated[str, typer.Option(help="Of --from: auto, plain or ema.")] = "auto",
+    arch_override: Annotated[
+        bool, typer.Option("--arch-override", help="Though --from names another architecture.")
+    ] = False,
     val: Annotated[
         str | None, typer.Option(help="Images whose accuracy is logged after every epoch.")
     ] = None,
@@ -46,6 +58,7 @@ def run(
     from ..request.models import set_threads
     from ..terminal import Console
 
+    _check_start(start, weights, arch_override)
     if threads is not None:
         set = [*(set or ()), f"threads={threads}"]
     chosen = choose_recipe(recipe, set or ())
@@ -66,6 +79,9 @@ def run(
         device=target,
         workers=workers,
         report=Lines(model, chosen.batch_size),
+        start=start,
+        weights=cast(Any, weights),
+        arch_override=arch_override,
     )
     accuracy = "" if done.right is None else f", {done.right} of {done.images} right on {val}"
     Console().print(
@@ -74,3 +90,16 @@ def run(
         highlight=False,
         markup=False,
     )
+
+
+def _check_start(start: str | None, weights: str, arch_override: bool) -> None:
+    """Options of --from are refused without it, not ignored."""
+    from ...checkpoints.contents import Choice
+
+    if weights not in get_args(Choice):
+        known = ", ".join(get_args(Choice))
+        raise UserError(f"--weights {weights!r} is unknown; known: {known}")
+    unused = {"--weights": weights != "auto", "--arch-override": arch_override}
+    for option, given in unused.items():
+        if given and start is None:
+            raise UserError(f"{option} is of --from, which is not given; leave it out")

@@ -12,7 +12,7 @@ from robustbench_twicing.training.recipe import Recipe
 from robustbench_twicing.training.recipes import RECIPES
 
 TINY_SIZES = {"embed_dim": 16, "depth": 2, "num_heads": 2}
-NAMES = ("fmnist_twicing", "fmnist_deit", "fmnist_fan")
+NAMES = ("fmnist_twicing", "fmnist_deit", "fmnist_neutreno", "fmnist_fan")
 
 
 @pytest.fixture

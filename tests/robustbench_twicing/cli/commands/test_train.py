@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from robustbench_twicing.checkpoints.bundled import bundled_file
+from robustbench_twicing.checkpoints.state_dict import file_sha256
 from robustbench_twicing.cli.app import main
 from tests.palette import wnid_folders, write
 
@@ -33,6 +35,25 @@ def test_what_is_trained_can_be_evaluated_under_its_name(
     assert "says it is fmnist_twicing[3-4] (architecture)" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_bundled_weights_of_one_model_are_trained_as_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, start = tmp_path / "run", str(bundled_file("fmnist_deit"))
+    arguments = ["train", "-m", "fmnist_twicing", "--data", CUT, "--out", str(out), *QUICK, *FP32]
+    assert main([*arguments, "--from", start]) == 1
+    line = capsys.readouterr().err
+    assert "says it is fmnist_deit (architecture), but fmnist_twicing was asked for" in line
+    assert "--arch-override" in line
+    assert not out.exists()
+    assert main([*arguments, "--from", start, "--arch-override"]) == 0
+    capsys.readouterr()
+    assert main(["inspect", str(out / "model.safetensors")]) == 0
+    shown = capsys.readouterr().out
+    assert "from_architecture" in shown
+    assert file_sha256(Path(start)) in shown.replace("\n", "").replace(" ", "")
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -45,6 +66,12 @@ def test_what_is_trained_can_be_evaluated_under_its_name(
         (["--device", "tpu"], "--device 'tpu' is unknown"),
         (["--threads", "0"], "threads is 0; it must be 1 or more"),
         (["--seed", "-1"], "--seed -1 is negative"),
+        (["--from", "nowhere.pth"], "nowhere.pth"),
+        (["--from", "random:0"], "--from random:0: weights are random where --from is left out"),
+        (["--from", "bundled", "-m", "fmnist_diet"], "no model is called 'fmnist_diet'"),
+        (["--from", "bundled", "--weights", "emma"], "--weights 'emma' is unknown"),
+        (["--weights", "ema"], "--weights is of --from, which is not given"),
+        (["--arch-override"], "--arch-override is of --from, which is not given"),
         (["--data", "samples:imagenet"], "20 images, fewer than one batch of 500"),
     ],
 )
