@@ -1,4 +1,7 @@
-"""Token similarity by layer, a line for each model, one panel for each tensor."""
+"""Token similarity by layer, one panel for each tensor.
+
+A line for each model; under conditions its colour and marker, but dashed and hollow.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -18,6 +21,8 @@ TITLES = {
     "block": "tokens after the block",
     "mix": "averaged values, before projection",
 }
+DASHED = ("--", ":", "-.")
+"""Of conditions, in turn."""
 TOKENS = {"all": "all tokens", "patches": "patch tokens"}
 
 
@@ -31,8 +36,9 @@ def similarity_curves(
 ) -> None:
     """Draw the mean cosine of pairs of tokens over the layer; 0 is what enters the first block.
 
-    The band is the 95 % bootstrap interval over images, drawn for up to `MOST_BANDS` models. The
-    value after the last norm is in the table alone.
+    The band is the 95 % bootstrap interval over images, drawn for up to `MOST_BANDS` lines. The
+    value after the last norm is in the table alone. Beside numbers under conditions those of the
+    images as they are have solid lines, whatever their look, and the others dashed ones.
 
     Args:
         ax: where to.
@@ -43,14 +49,29 @@ def similarity_curves(
     """
     look_of = look_of or looks(list(similarity["label"]))
     rows = _shown(similarity, tensor, tokens)
-    labels = list(dict.fromkeys(rows["label"]))
-    for label in labels:
-        _draw(ax, rows[rows["label"] == label], look_of[label], band=len(labels) <= MOST_BANDS)
+    curves = list(_curves(rows))
+    conditions = [under for under in dict.fromkeys(rows["under"]) if under]
+    for label, under, curve in curves:
+        style = look_of[label]
+        if conditions:
+            style = style._replace(line=_line(conditions, under), filled=not under)
+        _draw(ax, curve, style, band=len(curves) <= MOST_BANDS)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("layer (0: input of the first)" if tensor == "block" else "layer")
     lowest = rows[["similarity", "similarity_ci_low"]].to_numpy(float).min(initial=0)
     ax.set_ylim(-0.1 if lowest < 0 else 0, 1)
     ax.set_title(f"{lettering(TITLES[tensor], 44)}\n{TOKENS[tokens]}, {images_shown(rows)}")
+
+
+def _line(conditions: Sequence[str], under: str) -> str:
+    """Solid for the images as they are; conditions have the others in turn."""
+    return DASHED[conditions.index(under) % len(DASHED)] if under else "-"
+
+
+def _curves(rows: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Label, condition and rows of each line."""
+    for (label, under), curve in rows.groupby(["label", "under"], sort=False):
+        yield str(label), str(under), curve
 
 
 def _shown(similarity: pd.DataFrame, tensor: str, tokens: str) -> pd.DataFrame:
@@ -60,12 +81,10 @@ def _shown(similarity: pd.DataFrame, tensor: str, tokens: str) -> pd.DataFrame:
         & (similarity["tokens"] == tokens)
         & layers.str.fullmatch("[0-9]+")
     ]
-    return rows.assign(layer=rows["layer"].astype(int))
+    return rows.assign(layer=rows["layer"].astype(int), under=rows["under"].fillna(""))
 
 
 def _draw(ax: Axes, rows: pd.DataFrame, look: Look, *, band: bool) -> None:
-    flags = flags_shown(rows)
-    name = lettering(str(rows["label"].iloc[0]))
     ax.plot(
         rows["layer"],
         rows["similarity"],
@@ -73,7 +92,7 @@ def _draw(ax: Axes, rows: pd.DataFrame, look: Look, *, band: bool) -> None:
         marker=look.marker,
         linestyle=look.line,
         markerfacecolor=look.face,
-        label=f"{name}\n{lettering(f'({flags})')}" if flags else name,
+        label=_name(rows),
         clip_on=False,
         zorder=3,
     )
@@ -86,6 +105,14 @@ def _draw(ax: Axes, rows: pd.DataFrame, look: Look, *, band: bool) -> None:
             alpha=0.13,
             linewidth=0,
         )
+
+
+def _name(rows: pd.DataFrame) -> str:
+    """In the legend: label, condition and flags, a line each."""
+    label, under = map(str, rows[["label", "under"]].iloc[0])
+    flags = flags_shown(rows)
+    lines = [label, f"under {under}" if under else "", f"({flags})" if flags else ""]
+    return "\n".join(lettering(line) for line in lines if line)
 
 
 def flags_shown(rows: pd.DataFrame) -> str:
@@ -113,7 +140,9 @@ def similarity_pictures(
     """
     look_of = looks(list(similarity["label"]))
     with styled():
-        height = max(3.4, legend_height(list(look_of)))
+        shown = _shown(similarity, tensors[0], tokens)
+        names = [_name(curve) for _, _, curve in _curves(shown)]
+        height = max(3.4, legend_height(names))
         figure = Figure(figsize=(1.2 + 3.6 * len(tensors), height))
         axes = figure.subplots(1, len(tensors), sharey=True, squeeze=False)[0]
         for ax, tensor in zip(axes, tensors, strict=True):
@@ -130,7 +159,8 @@ def similarity_pictures(
 def _described(similarity: pd.DataFrame, tensor: str, tokens: str) -> str:
     rows = _shown(similarity, tensor, tokens)
     ends = [
-        f"{label} {curve['similarity'].iloc[0]:.2f} to {curve['similarity'].iloc[-1]:.2f}"
-        for label, curve in rows.groupby("label", sort=False)
+        f"{label}{f' under {under}' if under else ''} "
+        f"{curve['similarity'].iloc[0]:.2f} to {curve['similarity'].iloc[-1]:.2f}"
+        for label, under, curve in _curves(rows)
     ]
     return f"{TITLES[tensor]}, first to last layer: {'; '.join(ends)}."

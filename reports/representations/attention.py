@@ -10,7 +10,7 @@ NAME = "attention"
 """Of the analysis, whose table has ``image``, ``layer``, ``head`` and `NUMBERS`."""
 KEYS = ["layer", "head"]
 NUMBERS = ("class_entropy", "class_max", "class_self", "row_entropy", "participation")
-COLUMNS = ("label", *KEYS, "n_images", *NUMBERS, "flags")
+COLUMNS = ("label", "under", *KEYS, "n_images", *NUMBERS, "flags")
 """Of attention.csv."""
 
 
@@ -18,7 +18,7 @@ def attention_table(subjects: Sequence[Subject]) -> pd.DataFrame:
     """Rows of attention.csv: `COLUMNS`.
 
     Args:
-        subjects: models.
+        subjects: models, each as it sees the images and under conditions.
     """
     return pd.concat([_rows(subject) for subject in subjects], ignore_index=True)
 
@@ -30,6 +30,7 @@ def _rows(subject: Subject) -> pd.DataFrame:
     missing = counted["size"] - counted["count"]
     rows = rows.assign(
         label=subject.label,
+        under=subject.under,
         n_images=counted["count"].to_numpy(),
         flags=[subject.flags_with(count) for count in missing],
     )

@@ -14,13 +14,13 @@ SHARES = {"share_complex": "complex", "share_negative": "negative"}
 """Share of the ``large`` eigenvalues of an image -> column that counts them by head."""
 CAPACITIES = ("capacity_1", "capacity_2", "capacity_6", "capacity_12")
 COLUMNS = (
-    *("label", "layer", "n_images"),
+    *("label", "under", "layer", "n_images"),
     *(*MEANS, "max_abs_effective", "share_above_1", *SHARES, *CAPACITIES, "flags"),
 )
 """Of spectrum.csv."""
 MAGNITUDES = ("abs", "abs_effective")
 """Of A, and of the matrix that multiplies the values; the table has them by rank, `abs_0` ..."""
-CURVES = ("label", "layer", "rank", *MAGNITUDES)
+CURVES = ("label", "under", "layer", "rank", *MAGNITUDES)
 """Of spectrum_curves.csv; ``rank`` is from 0, the largest, to 1, the smallest."""
 
 
@@ -47,6 +47,7 @@ def _rows(subject: Subject) -> pd.DataFrame:
         layers.mean()
         .assign(
             label=subject.label,
+            under=subject.under,
             n_images=present,
             flags=[subject.flags_with(count) for count in layers.size() - present],
         )
@@ -74,6 +75,7 @@ def _curves(subject: Subject) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "label": subject.label,
+            "under": subject.under,
             "layer": np.repeat(labels, points),
             "rank": np.tile(np.linspace(0, 1, points), len(labels)),
             **{name: medians.to_numpy().ravel() for name, medians in columns.items()},

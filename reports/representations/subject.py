@@ -7,7 +7,7 @@ import pandas as pd
 
 
 class Subject(NamedTuple):
-    """One model on some images.
+    """One model on some images, as they are or under one condition.
 
     Attributes:
         label: name in tables.
@@ -18,6 +18,7 @@ class Subject(NamedTuple):
         images: ids of all images, in order.
         tables: by name of the analysis: ``image``, the columns that say of what a number is, and
             those of numbers.
+        under: id of the condition, such as ``pgd@1/255``; empty for the images as they are.
     """
 
     label: str
@@ -27,6 +28,7 @@ class Subject(NamedTuple):
     flags: Sequence[str]
     images: Sequence[str]
     tables: Mapping[str, pd.DataFrame]
+    under: str = ""
 
     def flags_with(self, not_finite: int) -> str:
         """Flags of a row that leaves so many images out, whose tokens are no finite numbers."""

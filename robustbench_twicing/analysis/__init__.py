@@ -4,6 +4,7 @@
 - `attention`: how an attention matrix spreads its weights; `spectrum`: its eigenvalues; `kernels`:
   eigencapacity.
 - `measures`: what is measured of each layer, and under which names; `running`: over all images.
+- `showing`: these images, as they are and under attacks and corruptions.
 - `record`: analysis.json, what the numbers are of.
 
 `probe` (of `classifiers`), `LayerTensor` and `token_similarity` are here for scripts; they are

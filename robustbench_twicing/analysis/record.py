@@ -1,13 +1,14 @@
 """analysis.json: which networks, weights and images the numbers beside it are of."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ..classifiers.classifier import Classifier
 from ..classifiers.device import choose_device
+from ..conditions.condition import CLEAN, Condition
 from ..data.dataset import Dataset
 from ..evaluation.options import Options
 from ..files.atomic import write_atomically
@@ -22,7 +23,8 @@ def describe(
     options: Options,
     *,
     settings: Mapping[str, Any],
-    left_out: Mapping[str, Mapping[str, str]],
+    left_out: Mapping[str, Mapping[str, Mapping[str, str]]],
+    conditions: Sequence[Condition] = (),
 ) -> dict[str, Any]:
     """The record as plain values.
 
@@ -31,7 +33,9 @@ def describe(
         data: the images.
         options: how it was computed, in float32.
         settings: what was measured, as the user chose it.
-        left_out: label -> image -> why it could not be decoded.
+        left_out: label -> id of the condition, empty for the images as they are -> image -> why
+            it could not be decoded or made.
+        conditions: under which the images were shown again.
     """
     return {
         "models": {label: _model(model) for label, model in models.items()},
@@ -47,7 +51,14 @@ def describe(
         "settings": dict(settings),
         "precision": "float32",
         "batch_size": options.batch_size,
-        "left_out": {label: dict(images) for label, images in left_out.items() if images},
+        "conditions": [_condition(condition) for condition in conditions],
+        "left_out": {
+            label: {
+                under or CLEAN: dict(images) for under, images in by_condition.items() if images
+            }
+            for label, by_condition in left_out.items()
+            if any(by_condition.values())
+        },
         "environment": describe_environment(choose_device(options.device)),
     }
 
@@ -64,6 +75,16 @@ def _model(model: Classifier) -> dict[str, Any]:
         "flags": list(record.flags),
         "notes": list(record.notes),
         "preprocessing": asdict(model.preprocessing),
+    }
+
+
+def _condition(condition: Condition) -> dict[str, Any]:
+    return {
+        "id": condition.id,
+        "protocol": condition.protocol,
+        "settings": dict(condition.settings),
+        "images": None if condition.images is None else condition.images.describe(),
+        "code_sha256": condition.code_sha256,
     }
 
 

@@ -1,7 +1,7 @@
 """Measures of all images of a data set, batch by batch; what is kept is numbers alone."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -12,26 +12,30 @@ from numpy.typing import NDArray
 
 from ..classifiers.classifier import Classifier
 from ..classifiers.device import choose_device, is_out_of_memory
-from ..classifiers.probe import LayerTensor, probe
+from ..classifiers.gradient import eval_mode
+from ..classifiers.precision import full_fp32
+from ..classifiers.probe import LayerTensor, Look, probe
+from ..conditions.condition import Condition
 from ..data.dataset import Dataset
-from ..data.image_maker import Maker
-from ..data.loader import load_batches, to_tensor
 from ..errors import UserError
 from ..evaluation.options import Options
-from ..evaluation.progress import Report, Step, silent
+from ..evaluation.progress import Report, silent
 from .measures import Measure
+from .showing import Shown, shown_images
 
 
 class Measured(NamedTuple):
-    """What was measured of one model.
+    """What was measured of one model, on the images as they are or under one condition.
 
     Attributes:
         tables: by measure: ``image``, its keys and its numbers, one row of each image.
-        left_out: id of an image that could not be decoded -> why.
+        left_out: id of an image that could not be decoded or made -> why.
+        flags: of the condition, and what was noticed while the network was attacked.
     """
 
     tables: Mapping[str, pd.DataFrame]
     left_out: Mapping[str, str]
+    flags: Sequence[str] = ()
 
 
 def measure_images(
@@ -41,55 +45,112 @@ def measure_images(
     measures: Mapping[str, Measure],
     options: Options,
     *,
+    conditions: Sequence[Condition] = (),
     report: Report = silent,
-) -> Measured:
+) -> dict[str, Measured]:
     """Show a network all images, and measure its layers meanwhile.
 
     Args:
         label: for the report.
         model: supported by `probe`; it is moved to the device and stays there.
-        data: images; their labels are not used.
+        data: images; their labels are used by attacks alone.
         measures: by name.
-        options: how it is computed: ``device``, ``batch_size``, ``workers``, ``on_bad_image``.
+        options: how it is computed: ``device``, ``batch_size``, ``workers``, ``on_bad_image``,
+            and for conditions ``seed``.
+        conditions: attacks and corruptions, under which the images are shown again; see
+            `shown_images`.
         report: told of every batch.
+
+    Returns:
+        By id of the condition, in order; first, under an empty one, of the images as they are.
 
     Raises:
         BadImageError: an image that cannot be decoded, unless such images are left out.
-        UserError: a network that is not supported, memory that does not hold a batch.
+        UserError: a network that is not supported, memory that does not hold a batch, or no image
+            at all under some condition.
     """
-    collected = {name: _Columns(measure) for name, measure in measures.items()}
     tensors = list(dict.fromkeys(name for of in measures.values() for name in of.tensors))
-
-    def look(seen: LayerTensor) -> None:
-        for columns in collected.values():
-            columns.look(seen)
-
+    collected = {
+        "": _Collected(measures),
+        **{condition.id: _Collected(measures, _flags(condition)) for condition in conditions},
+    }
     device = choose_device(options.device)
     model.to(device)
-    parts = range(-(-len(data) // options.batch_size))
-    left_out: dict[str, str] = {}
     with (
-        torch.inference_mode(),
-        probe(model, tensors, look),
-        closing(
-            load_batches(
-                Maker(data, model.preprocessing),
-                parts,
-                batch_size=options.batch_size,
-                skip_bad=options.on_bad_image == "skip",
-                workers=options.workers,
-            )
-        ) as batches,
+        full_fp32(device),
+        eval_mode(model),
+        closing(shown_images(label, model, data, conditions, options, report=report)) as batches,
     ):
-        for batch in batches:
-            left_out |= {data.ids[absent.position]: str(absent.error) for absent in batch.absent}
-            for columns in collected.values():
-                columns.images = [data.ids[index] for index in batch.indices]
-            if batch.indices:
-                _forward(model, to_tensor(batch.pixels, device))
-            done = len(batch.indices) + len(batch.absent)
-            report(Step(label, "", done, done))
-    return Measured({name: columns.table() for name, columns in collected.items()}, left_out)
+        for shown in batches:
+            look = collected[shown.under].begin(shown)
+            if len(shown.images):
+                # The hooks are there for this pass alone: an attack's passes show nothing.
+                with torch.inference_mode(), probe(model, tensors, look):
+                    _forward(model, shown.pixels)
+    return {under: measured.finish(label, under) for under, measured in collected.items()}
+
+
+def joined(measured: Sequence[Measured]) -> Measured:
+    """What was measured of one model under one condition, when its images were shown several times.
+
+    Args:
+        measured: with different measures.
+    """
+    tables, left_out = dict[str, pd.DataFrame](), dict[str, str]()
+    for of_pass in measured:
+        tables |= of_pass.tables
+        left_out |= of_pass.left_out
+    flags = dict.fromkeys(flag for of_pass in measured for flag in of_pass.flags)
+    return Measured(tables, left_out, tuple(flags))
+
+
+def _flags(condition: Condition) -> list[str]:
+    """As results.csv has them."""
+    constants = [f"{name}={condition.settings[name]}" for name in condition.changed]
+    return [*condition.flags, *constants]
+
+
+class _Collected:
+    """Numbers of all images, as they are or under one condition.
+
+    Args:
+        measures: by name.
+        flags: known before anything is measured.
+    """
+
+    def __init__(self, measures: Mapping[str, Measure], flags: Sequence[str] = ()) -> None:
+        self._columns = {name: _Columns(measure) for name, measure in measures.items()}
+        self._left_out: dict[str, str] = {}
+        self._flags = dict.fromkeys(flags)
+
+    def begin(self, shown: Shown) -> Look:
+        """Note what is known of a batch before it is looked at."""
+        self._left_out |= shown.left_out
+        self._flags |= dict.fromkeys(shown.flags)
+        for columns in self._columns.values():
+            columns.images = shown.images
+        return self._look
+
+    def _look(self, seen: LayerTensor) -> None:
+        for columns in self._columns.values():
+            columns.look(seen)
+
+    def finish(self, label: str, under: str) -> Measured:
+        """What was measured.
+
+        Raises:
+            UserError: there was no image.
+        """
+        if not any(columns.has_images for columns in self._columns.values()):
+            reasons = list(self._left_out.values())[:1]
+            what = (
+                f"{label} under {under}: no image could be made"
+                if under
+                else "no image could be decoded"
+            )
+            raise UserError(": ".join([f"{what}, so there is nothing to analyse", *reasons]))
+        tables = {name: columns.table() for name, columns in self._columns.items()}
+        return Measured(tables, self._left_out, tuple(self._flags))
 
 
 def _forward(model: Classifier, pixels: torch.Tensor) -> None:
@@ -113,9 +174,14 @@ class _Columns:
 
     def __init__(self, measure: Measure) -> None:
         self.measure = measure
-        self.images: list[str] = []
+        self.images: Sequence[str] = ()
         self._ids: dict[tuple[str, ...], list[str]] = defaultdict(list)
         self._numbers: dict[tuple[str, ...], dict[str, list[NDArray[Any]]]] = {}
+
+    @property
+    def has_images(self) -> bool:
+        """Whether anything was measured."""
+        return bool(self._numbers)
 
     def look(self, seen: LayerTensor) -> None:
         """Measure one tensor of the batch, if the measure takes it."""
@@ -139,6 +205,4 @@ class _Columns:
             )
             for key, numbers in self._numbers.items()
         ]
-        if not tables:
-            raise UserError("no image could be decoded, so there is nothing to analyse")
         return pd.concat(tables, ignore_index=True)

@@ -83,15 +83,15 @@ def write_spectrum(
     table, curves = spectrum_table(subjects), spectrum_curves(subjects)
     save_csv(table, folder / "spectrum.csv")
     save_csv(curves, folder / "spectrum_curves.csv")
-    save_pictures(spectrum_pictures(table, curves, kernels=_kernels()), folder)
-    last = table.groupby("label", sort=False).tail(1)
-    names = TextColumn("model", list(last["label"]), is_name=True)
+    clean, clean_curves = (rows[rows["under"] == ""] for rows in (table, curves))
+    save_pictures(spectrum_pictures(clean, clean_curves, kernels=_kernels()), folder)
+    last = table.groupby(["label", "under"], sort=False).tail(1)
     columns = [TextColumn("layer", list(last["layer"]))]
     columns += [
         TextColumn(head, [f"{value:.3f}" for value in last[name]])
         for head, name in SPECTRUM_HEADS.items()
     ]
-    print_columns([names], columns, console)
+    print_columns(_names(last), columns, console)
     _say(
         console,
         "Eigenvalues at the last layer, of the softmax matrix A and of the matrix on the values: "
@@ -124,11 +124,10 @@ def write_attention(subjects: Sequence[Subject], folder: Path, console: Console)
     """
     table = attention_table(subjects)
     save_csv(table, folder / "attention.csv")
-    last = table.groupby("label", sort=False).tail(1)
-    names = TextColumn("model", list(last["label"]), is_name=True)
+    last = table.groupby(["label", "under"], sort=False).tail(1)
     columns = [TextColumn("layer", list(last["layer"]))]
     columns += [TextColumn(name, [f"{value:.4g}" for value in last[name]]) for name in NUMBERS]
-    print_columns([names], columns, console)
+    print_columns(_names(last), columns, console)
     _say(
         console,
         "Attention at the last layer, means over heads and images: entropy (nats) and weights of "
@@ -181,25 +180,33 @@ def _say(console: Console, line: str) -> None:
 def _last_layers(table: pd.DataFrame, tensors: Sequence[str]) -> pd.DataFrame:
     """Rows of the last numbered layer, tensor by tensor, label by label."""
     rows = table[table["layer"].str.isdigit()]
-    last = rows.groupby(["tensor", "label"], sort=False).tail(1).set_index("tensor")
+    last = rows.groupby(["tensor", "label", "under"], sort=False).tail(1).set_index("tensor")
     return pd.concat([last.loc[[tensor]] for tensor in tensors]).reset_index()
 
 
 def _print(last: pd.DataFrame, differences: pd.DataFrame, console: Console) -> None:
-    compared = differences.set_index(["label", *KEYS])
-    texts: dict[str, list[str]] = {"tensor": [], "layer": [], "similarity": [], "to the first": []}
-    for row in last.to_dict("records"):
-        key = (row["label"], *(row[name] for name in KEYS))
-        texts["tensor"].append(row["tensor"])
-        texts["layer"].append(row["layer"])
-        texts["similarity"].append(_interval(row, "similarity"))
-        texts["to the first"].append(
-            _interval(compared.loc[key].to_dict(), "difference") if key in compared.index else ""
-        )
-    if not len(differences):
-        del texts["to the first"]
-    names = TextColumn("model", list(last["label"]), is_name=True)
-    print_columns([names], [TextColumn(head, column) for head, column in texts.items()], console)
+    columns = [TextColumn(name, list(last[name])) for name in ("tensor", "layer")]
+    rows = last.to_dict("records")
+    columns.append(TextColumn("similarity", [_interval(row, "similarity") for row in rows]))
+    is_to_clean = differences["under"] != differences["baseline_under"]
+    for head, chosen in {"to the first": ~is_to_clean, "to clean": is_to_clean}.items():
+        if chosen.any():
+            compared = differences[chosen].set_index(["label", "under", *KEYS])
+            keys = [(row["label"], row["under"], *(row[name] for name in KEYS)) for row in rows]
+            texts = [
+                _interval(compared.loc[key].to_dict(), "difference")
+                if key in compared.index
+                else ""
+                for key in keys
+            ]
+            columns.append(TextColumn(head, texts))
+    print_columns(_names(last), columns, console)
+
+
+def _names(rows: pd.DataFrame) -> list[TextColumn]:
+    """Of rows: the model, and where there is any the condition."""
+    heads = {"model": "label", "under": "under"} if rows["under"].any() else {"model": "label"}
+    return [TextColumn(head, list(rows[name]), is_name=True) for head, name in heads.items()]
 
 
 def _interval(row: Mapping[Hashable, Any], name: str) -> str:

@@ -16,8 +16,10 @@ Read it in this order:
 __all__ = [
     "clean_accuracy",
     "clean_step",
+    "corruption_step",
     "distributed",
     "options",
+    "part",
     "progress",
     "runner",
     "tasks",

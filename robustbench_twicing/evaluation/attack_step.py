@@ -21,7 +21,6 @@ from ..data.image_maker import place_of
 from ..data.loader import LoadedBatch
 from ..errors import BrokenAttackError, ModelChangedError
 from ..files.printable import one_line
-from ..records.adversarial import AdversarialStore
 from ..records.cost import CostMeter
 from ..records.failures import Positions
 from ..seeds import network_draws
@@ -29,7 +28,7 @@ from .checks.network_guard import NetworkGuard
 from .clean_step import CleanBatch
 from .progress import Step
 from .rows import Outcome, right_in_draws, score, score_rows
-from .tasks import Context
+from .tasks import Context, ImageStore
 
 log = logging.getLogger(__name__)
 TOO_FEW = "the attack ended before this budget: it made images for fewer budgets than it was given"
@@ -95,7 +94,7 @@ def _outcomes(
 
 
 def _keep(
-    store: AdversarialStore,
+    store: ImageStore,
     context: Context,
     batch: LoadedBatch,
     attacked: AttackBatch,

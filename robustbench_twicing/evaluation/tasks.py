@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
 
@@ -13,7 +13,7 @@ from ..conditions.condition import CLASS_SUBSET, CLEAN, Condition
 from ..data.dataset import Dataset
 from ..data.imagenet import NUM_CLASSES, SUBSETS, ClassList
 from ..errors import UserError
-from ..records.adversarial import AdversarialStore
+from ..records.adversarial import Pixels
 from ..seeds import derive_seed
 from .class_subsets import count_images
 from .progress import Report
@@ -21,6 +21,26 @@ from .progress import Report
 ALL_CLASSES: ClassList = "imagenet-1k"
 ONE_IN, MOST_RESCORED = 8, 256
 """Of a data set's images, how many are scored rounded to 8 bits, unless all are."""
+
+
+class ImageStore(Protocol):
+    """Is given adversarial images once they are checked and scored."""
+
+    @property
+    def limit(self) -> int:
+        """Of how many images of the data set, counted from its start, it wants them."""
+        ...
+
+    def save(
+        self,
+        place: Sequence[str],
+        indices: Sequence[int],
+        images: Sequence[str],
+        x: Pixels,
+        x_adv: Pixels,
+    ) -> None:
+        """Take the images of a batch; see `AdversarialStore.save`."""
+        ...
 
 
 class Context(NamedTuple):
@@ -33,7 +53,7 @@ class Context(NamedTuple):
         seed: base seed.
         report: told of finished work.
         precision: number format of the attacks' passes.
-        store: keeps adversarial images; None keeps none.
+        store: is given the adversarial images; None: nobody is.
         batch_size: images that are computed together, at most.
         rescored: positions of the images that are scored rounded to 8 bits, too.
         state: of the classifier before any attack; None where nothing is attacked.
@@ -47,7 +67,7 @@ class Context(NamedTuple):
     seed: int
     report: Report
     precision: torch.dtype = torch.float32
-    store: AdversarialStore | None = None
+    store: ImageStore | None = None
     batch_size: int = 32
     rescored: frozenset[int] = frozenset()
     state: NetworkState | None = None

@@ -3,7 +3,7 @@
 - `options`: those of an evaluation, with their help; `command`: a command that takes them.
 - `request`: `make_request`, which puts together what the others make.
 - `conditions`, `constants`, `corruptions`: what is done to the images; `data_sets`: where they are.
-- `analysis`: the options of an analysis, and its images.
+- `analysis`: the options of an analysis, and its images; `under`: what is done to these.
 - `tasks`: each data set with its conditions; `models`: the networks.
 
 Commands import all but `options`, `analysis` and `command` when they run: --help needs no torch.

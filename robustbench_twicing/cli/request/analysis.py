@@ -1,7 +1,7 @@
 """Options of an analysis: those of an evaluation that mean something to it, and its own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 SHARED = (
     *("model", "checkpoint", "weights", "label", "num_classes", "arch_override"),
-    *("data", "limit", "limit_seed"),
+    *("data", "labels", "classes", "limit", "limit_seed"),
+    *("protocol", "set", "imagenet_c", "imagenet_c_jpeg", "imagenet_c_size", "frost_dir"),
     *("attention", "memory_format"),
     *("resize", "crop", "interpolation", "mean", "std", "normalize", "on_bad_image"),
     *("batch_size", "device", "threads", "workers", "cache", "seed", "out"),
@@ -75,6 +76,15 @@ class AnalysisOptions(EvalOptions):
             rich_help_panel=ANALYSIS,
         ),
     ] = "all"
+    under: Annotated[
+        list[str],
+        typer.Option(
+            "--under",
+            metavar="CONDITION",
+            help="Once more under pgd@1/255, imagenet-c/fog/3, ...; repeat, or list with commas.",
+            rich_help_panel=ANALYSIS,
+        ),
+    ] = field(default_factory=list)
 
 
 def choose_for_spectrum(
@@ -122,11 +132,12 @@ def parse_names(option: str, text: str, known: Sequence[str]) -> list[str]:
     return names
 
 
-def open_images(options: AnalysisOptions) -> "Dataset":
-    """The one data set whose images are analysed; it needs no labels.
+def open_images(options: AnalysisOptions, *, needs_labels: bool) -> "Dataset":
+    """The one data set whose images are analysed.
 
     Args:
         options: as typed.
+        needs_labels: whether the images are attacked.
 
     Raises:
         UserError: none or several, or as `open_dataset`.
@@ -146,8 +157,10 @@ def open_images(options: AnalysisOptions) -> "Dataset":
         )
     data = open_dataset(
         options.data[0],
+        labels=options.labels,
+        classes=options.classes,
         limit=options.limit,
         seed=options.limit_seed,
-        needs_labels=False,
+        needs_labels=needs_labels,
     )
     return data if options.cache is None else cache_crops(data, Path(options.cache))

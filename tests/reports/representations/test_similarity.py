@@ -30,7 +30,7 @@ class Numbers:
     layers: tuple[str, ...] = LAYERS
     missing: tuple[str, ...] = ()
 
-    def subject(self, label: str, *flags: str) -> Subject:
+    def subject(self, label: str, *flags: str, under: str = "") -> Subject:
         rows = [
             {
                 "image": image,
@@ -50,10 +50,17 @@ class Numbers:
             for number, image in enumerate(IMAGES)
         ]
         tables = {"similarity": pd.DataFrame(rows)}
-        return Subject(label, f"{label}_model", "hash", "photographs", flags, IMAGES, tables)
+        return Subject(label, f"{label}_model", "hash", "photographs", flags, IMAGES, tables, under)
 
 
 FIRST = Numbers(0.2).subject("first")
+UNDER = "pgd@1/255"
+ATTACKED = [
+    FIRST,
+    Numbers(0.5).subject("first", "steps=5", under=UNDER),
+    Numbers(0.15).subject("second"),
+    Numbers(0.35).subject("second", "steps=5", under=UNDER),
+]
 SECOND = Numbers(0.15).subject("second", "arch-override", "limit-4-of-9")
 
 
@@ -97,6 +104,34 @@ def test_differences_are_of_images_and_layers_that_both_have() -> None:
     assert list(rows["difference"]) == pytest.approx([-0.1] * 4)
 
 
+def test_differences_under_attack_name_both_sides() -> None:
+    """To the first model under the same condition, and to the model's own clean images."""
+    rows = difference_table(ATTACKED, seed=0)
+    sides = ["label", "under", "baseline", "baseline_under"]
+    assert {
+        key: round(group["difference"].mean(), 6) for key, group in rows.groupby(sides, sort=False)
+    } == {
+        ("second", "", "first", ""): -0.05,
+        ("second", UNDER, "first", UNDER): -0.15,
+        ("first", UNDER, "first", ""): 0.3,
+        ("second", UNDER, "second", ""): 0.2,
+    }
+
+
+def test_tables_say_under_which_condition_a_number_is() -> None:
+    table = similarity_table(ATTACKED, seed=0)
+    means = table[table["layer"] == "0"].drop_duplicates(["label", "under"])
+    assert list(zip(means["label"], means["under"], strict=True)) == [
+        ("first", ""),
+        ("first", UNDER),
+        ("second", ""),
+        ("second", UNDER),
+    ]
+    assert list(means["similarity"]) == pytest.approx([0.2015, 0.5015, 0.1515, 0.3515])
+    assert list(means["flags"]) == ["", "steps=5", "", "steps=5"]
+    assert set(by_image_table(ATTACKED)["under"]) == {"", UNDER}
+
+
 def test_one_model_has_no_differences() -> None:
     rows = difference_table([FIRST], seed=0)
     assert tuple(rows) == DIFFERENCES
@@ -123,6 +158,23 @@ def test_the_picture_has_a_line_for_each_model() -> None:
     ]
     assert ax.get_ylim() == (0, 1)
     assert "first 0.20 to 0.23" in picture.alt
+
+
+def test_one_colour_a_model_solid_and_filled_for_clean_images() -> None:
+    table = similarity_table(ATTACKED, seed=0)
+    (picture,) = similarity_pictures(table, tensors=["block"], tokens="all")
+    lines = picture.figure.axes[0].lines
+    assert [line.get_label() for line in lines] == [
+        "first",
+        f"first\nunder {UNDER}\n(steps=5)",
+        "second",
+        f"second\nunder {UNDER}\n(steps=5)",
+    ]
+    assert [line.get_linestyle() for line in lines] == ["-", "--", "-", "--"]
+    colours = [line.get_color() for line in lines]
+    assert colours[0] == colours[1] != colours[2] == colours[3]
+    assert [line.get_markerfacecolor() for line in lines[:2]] == [colours[0], "white"]
+    assert f"first under {UNDER} 0.50 to 0.53" in picture.alt
 
 
 def test_the_axis_shows_similarities_below_zero() -> None:

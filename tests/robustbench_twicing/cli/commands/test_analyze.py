@@ -85,7 +85,8 @@ def test_the_record_says_what_the_numbers_are_of(done: Path) -> None:
     assert record["models"]["one"]["preprocessing"]["crop"] == 160
     assert len(record["models"]["one"]["weights_sha256"]) == 64
     assert record["dataset"]["images"] == [*(f"{number}.png" for number in range(4)), "broken.png"]
-    assert list(record["left_out"]["two"]) == ["broken.png"]
+    assert list(record["left_out"]["two"]["clean"]) == ["broken.png"]
+    assert record["conditions"] == []
     assert record["settings"] == {
         "analyses": ["similarity", "attention"],
         "tensors": ["attention", "block", "mix"],
@@ -153,6 +154,54 @@ def test_eigenvalues_of_some_of_the_images(
     assert len(record["settings"]["spectrum_images"]) == 2
 
 
+@pytest.fixture(scope="module")
+def under(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled photographs as they are, under an attack, and corrupted."""
+    out = tmp_path_factory.mktemp("under") / "analysis"
+    conditions = ("--under", "PGD@1/255,imagenet-c/contrast/5", "--set", "pgd.steps=2")
+    analyses = ("--analysis", "similarity,attention,spectrum", "--limit", "3")
+    assert analyze(*VIT, *PHOTOS, *analyses, *conditions, "--out", str(out)) == 0
+    return out
+
+
+@pytest.mark.slow
+def test_tables_under_conditions(under: Path) -> None:
+    conditions = ["", "pgd@1/255", "imagenet-c/contrast/5"]
+    for name in ("similarity", "similarity_by_image", "attention", "spectrum", "spectrum_curves"):
+        table = rows(under / f"{name}.csv")
+        assert list(dict.fromkeys(row["under"] for row in table)) == conditions
+        assert {row.get("n_images", "3") for row in table} == {"3"}
+    differences = rows(under / "similarity_differences.csv")
+    assert {(row["under"], row["baseline_under"]) for row in differences} == {
+        (condition, "") for condition in conditions[1:]
+    }
+    of_attack = [row["flags"] for row in rows(under / "attention.csv") if row["under"][:3] == "pgd"]
+    assert all("steps=2" in flags for flags in of_attack)
+
+
+@pytest.mark.slow
+def test_the_record_names_the_conditions(under: Path) -> None:
+    record = json.loads((under / "analysis.json").read_text())
+    attack, corruption = record["conditions"]
+    assert (attack["id"], attack["protocol"], attack["settings"]["steps"]) == (
+        "pgd@1/255",
+        "pixel",
+        2,
+    )
+    assert (corruption["id"], corruption["images"]["side"]) == ("imagenet-c/contrast/5", 224)
+    assert record["left_out"] == {}
+
+
+def test_an_attack_needs_labels(
+    unlabelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ("--data", str(unlabelled), "--under", "pgd@1/255", "--out", str(tmp_path / "out"))
+    assert analyze(*VIT, *given) == 1
+    line = capsys.readouterr().err
+    assert "so the classes are unknown; give --labels FILE" in line
+    assert line.count("\n") == 1
+
+
 def test_kernels_need_neither_model_nor_images(tmp_path: Path) -> None:
     assert analyze("--analysis", "kernels", "--out", str(tmp_path)) == 0
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -180,6 +229,21 @@ def test_kernels_need_neither_model_nor_images(tmp_path: Path) -> None:
         ((*VIT, *PHOTOS, "--analysis", "attention", "--tensor", "mix"), "--tensor is for"),
         ((*VIT, *PHOTOS, "--tensor", "heads"), "--tensor 'heads' is unknown; known: attention"),
         ((*VIT, *PHOTOS, "--tokens", "some"), "--tokens 'some' is unknown; it is all or patches"),
+        ((*VIT, *PHOTOS, "--under", "pgd"), "--under pgd has no budget; write it like pgd@1/255"),
+        ((*VIT, *PHOTOS, "--under", "fog@3"), "write it like imagenet-c/fog/3"),
+        ((*VIT, *PHOTOS, "--under", "fmn@1/255"), "finds distances and has no budget"),
+        ((*VIT, *PHOTOS, "--under", "pgd@4"), "is above 1, the whole pixel range; write 4/255"),
+        ((*VIT, *PHOTOS, "--under", "pgd@1/255,pgd@1/255"), "is asked for twice"),
+        (
+            (*VIT, *PHOTOS, "--under", "pgd@1/255", "--set", "fgsm.steps=1"),
+            "attack fgsm has no constant 'steps'",
+        ),
+        ((*VIT, *PHOTOS, "--protocol", "l2"), "--protocol is for attacks; name one with --under"),
+        (
+            (*VIT, *PHOTOS, "--under", "pgd@1/255", "--frost-dir", "."),
+            "--frost-dir is for corruptions; name one with --under",
+        ),
+        (("--analysis", "kernels", "--under", "pgd@1/255"), "looks at no model"),
         ((*VIT, *PHOTOS, "--batch-size", "0"), "--batch-size 0 is not a positive number"),
         (("--model", "timm:resnet18=random:0", *PHOTOS), "supported are DeiT and its variants"),
     ],
