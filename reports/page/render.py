@@ -23,6 +23,7 @@ from .comparing import Section, comparison_section
 from .embedding import Embedded, embed_pictures
 from .examples import MAGNIFIED, Examples, find_examples
 from .provenance import Grid, provenance, sessions_of
+from .representations import Representations, representations_of
 from .summary import Flag, distrust_first, flags_by_kind, headlines, what_was_run
 from .tables import all_results, page_tables, without_flags
 
@@ -41,6 +42,7 @@ class Page:
     tables: tuple[Markup, ...]
     pictures: tuple[Embedded, ...]
     more_pictures: bool
+    representations: Representations
     comparison: Section
     examples: Examples
     flags: tuple[Flag, ...]
@@ -57,6 +59,7 @@ class Page:
             ("summary", "Summary"): True,
             ("tables", "Tables"): self.tables,
             ("plots", "Plots"): self.pictures,
+            ("representations", "Representations"): self.representations.is_shown,
             ("comparison", "Comparison"): self.comparison.tables,
             ("examples", "Adversarial examples"): self.examples.shown,
             ("flags", "Flags"): self.flags,
@@ -101,6 +104,7 @@ def _make_page(
 ) -> Page:
     sessions = sessions_of(runs)
     compared = comparison_section(runs, table, baseline)
+    represented = representations_of(runs)
     tables, left_out = page_tables(runs, table, Choices(scores=scores))
     radii = radius_curves(runs, table)
     transfers = transfer_rates(runs, table)
@@ -114,10 +118,16 @@ def _make_page(
         tables=tuple(tables),
         pictures=drawn,
         more_pictures=has_more,
+        representations=represented,
         comparison=compared,
         examples=find_examples(runs, table),
         flags=tuple(flags_by_kind(table)),
-        notes=(*left_out, *compared.notes, *without_flags(notes(runs, table), table)),
+        notes=(
+            *left_out,
+            *compared.notes,
+            *represented.notes,
+            *without_flags(notes(runs, table), table),
+        ),
         results=all_results(runs, table),
         provenance=tuple(provenance(runs, sessions)),
     )

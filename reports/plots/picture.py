@@ -14,8 +14,8 @@ from ..text.file_names import told_apart
 from .lettering import styled
 
 FORMATS = ("png", "pdf", "svg")
-WITHOUT_DATE = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
-"""So that equal results give equal files."""
+WITHOUT_DATE = {"pdf": "CreationDate", "svg": "Date"}
+"""What is left out, so that equal results give equal files."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,8 @@ class Picture:
 def save_pictures(drawn: Iterable[Picture], folder: Path) -> list[Path]:
     """Write each picture in all `FORMATS`, named after it; names that are alike are numbered.
 
+    PNG files hold the title and what the picture shows, as ``Title`` and ``Description``.
+
     Raises:
         UserError: the folder cannot be written to.
     """
@@ -46,10 +48,18 @@ def save_pictures(drawn: Iterable[Picture], folder: Path) -> list[Path]:
     return [_save(picture, folder, name, form) for name, picture in named for form in FORMATS]
 
 
+def _metadata(picture: Picture, ending: str) -> dict[str, str | None]:
+    if ending != "png":
+        return {WITHOUT_DATE[ending]: None}
+    said = {"Title": picture.title, "Description": picture.alt}
+    # Names may hold halves of surrogate pairs, which UTF-8 has no bytes for.
+    return {key: text.encode("utf-8", "backslashreplace").decode() for key, text in said.items()}
+
+
 def _save(picture: Picture, folder: Path, name: str, ending: str) -> Path:
     path = folder / f"{name}.{ending}"
     content = BytesIO()  # Matplotlib's own writers say nothing of a full disk
     with styled():
-        picture.figure.savefig(content, format=ending, metadata=WITHOUT_DATE[ending])
+        picture.figure.savefig(content, format=ending, metadata=_metadata(picture, ending))
     write_atomically(path, lambda temporary: temporary.write_bytes(content.getvalue()))
     return path

@@ -25,6 +25,7 @@ def describe(
     settings: Mapping[str, Any],
     left_out: Mapping[str, Mapping[str, Mapping[str, str]]],
     conditions: Sequence[Condition] = (),
+    pictures: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The record as plain values.
 
@@ -36,6 +37,7 @@ def describe(
         left_out: label -> id of the condition, empty for the images as they are -> image -> why
             it could not be decoded or made.
         conditions: under which the images were shown again.
+        pictures: names of the PNG files that lie beside the record.
     """
     return {
         "models": {label: _model(model) for label, model in models.items()},
@@ -59,6 +61,7 @@ def describe(
             for label, by_condition in left_out.items()
             if any(by_condition.values())
         },
+        "pictures": list(pictures),
         "environment": describe_environment(choose_device(options.device)),
     }
 

@@ -68,7 +68,7 @@ def _kernels() -> pd.DataFrame:
 
 def write_spectrum(
     subjects: Sequence[Subject], folder: Path, console: Console, *, n_images: int
-) -> None:
+) -> list[Path]:
     """Write tables and the picture of eigenvalues, and print each model's last layer.
 
     Args:
@@ -77,6 +77,9 @@ def write_spectrum(
         console: where to print.
         n_images: how many images the other analyses are of.
 
+    Returns:
+        Files of the picture.
+
     Raises:
         UserError: the folder cannot be written to.
     """
@@ -84,7 +87,7 @@ def write_spectrum(
     save_csv(table, folder / "spectrum.csv")
     save_csv(curves, folder / "spectrum_curves.csv")
     clean, clean_curves = (rows[rows["under"] == ""] for rows in (table, curves))
-    save_pictures(spectrum_pictures(clean, clean_curves, kernels=_kernels()), folder)
+    pictures = save_pictures(spectrum_pictures(clean, clean_curves, kernels=_kernels()), folder)
     last = table.groupby(["label", "under"], sort=False).tail(1)
     columns = [TextColumn("layer", list(last["layer"]))]
     columns += [
@@ -104,6 +107,7 @@ def write_spectrum(
         f"{_percent(table['share_complex'])} of those above 0.01 are complex, and "
         f"{_percent(table['share_negative'])} have a negative real part.",
     )
+    return pictures
 
 
 def _percent(shares: "pd.Series[float]") -> str:
@@ -143,7 +147,7 @@ def write_similarity(
     drawn: Sequence[str],
     tokens: str,
     seed: int,
-) -> None:
+) -> list[Path]:
     """Write tables and the picture of token similarity, and print each model's last layer.
 
     Args:
@@ -154,6 +158,9 @@ def write_similarity(
         tokens: which are drawn and printed, ``all`` or ``patches``.
         seed: of the bootstrap over images.
 
+    Returns:
+        Files of the picture.
+
     Raises:
         UserError: the folder cannot be written to.
     """
@@ -163,7 +170,7 @@ def write_similarity(
     save_csv(by_image_table(subjects), folder / "similarity_by_image.csv")
     if len(subjects) > 1:
         save_csv(differences, folder / "similarity_differences.csv")
-    save_pictures(similarity_pictures(table, tensors=drawn, tokens=tokens), folder)
+    pictures = save_pictures(similarity_pictures(table, tensors=drawn, tokens=tokens), folder)
     last = _last_layers(table[table["tokens"] == tokens], drawn)
     _print(last, differences, console)
     shown = "all tokens" if tokens == "all" else "patch tokens"
@@ -171,6 +178,7 @@ def write_similarity(
         console,
         f"Mean cosine of pairs of {shown} at the last layer, with 95 % intervals over images.",
     )
+    return pictures
 
 
 def _say(console: Console, line: str) -> None:

@@ -108,15 +108,16 @@ def _analyze_models(
         )
     subjects, left_out = _measure(models, data, passes, conditions)
     _warn(console, _left_out(left_out))
+    pictures: list[Path] = []
     if "similarity" in analyses:
         drawn = tensors if options.tensor else [name for name in tensors if name in DRAWN]
-        write_similarity(
+        pictures += write_similarity(
             subjects, out, console, drawn=drawn, tokens=options.tokens, seed=options.seed
         )
     if "attention" in analyses:
         write_attention(subjects, out, console)
     if "spectrum" in analyses:
-        write_spectrum(subjects, out, console, n_images=len(data))
+        pictures += write_spectrum(subjects, out, console, n_images=len(data))
     settings = {
         "analyses": analyses,
         "tensors": tensors,
@@ -125,7 +126,11 @@ def _analyze_models(
         **({"spectrum_images": few.ids} if "spectrum" in analyses else {}),
     }
     described = describe(
-        *(models, data, computing), settings=settings, left_out=left_out, conditions=conditions
+        *(models, data, computing),
+        settings=settings,
+        left_out=left_out,
+        conditions=conditions,
+        pictures=[path.name for path in pictures if path.suffix == ".png"],
     )
     save(described, out)
     return out
