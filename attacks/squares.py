@@ -1,18 +1,20 @@
 """Squares of an image whose pixels are free: where they lie, and what is in them."""
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import avg_pool2d, interpolate
 
 from robustbench_twicing.classifiers.classifier import Classifier
-from robustbench_twicing.classifiers.probe import LayerTensor, check_supported, probe
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.errors import BrokenAttackError, UserError
 from robustbench_twicing.seeds import Generators, derive_seed, uniform_like
+
+if TYPE_CHECKING:
+    from robustbench_twicing.classifiers.probe import LayerTensor
 
 Place = Literal["centre", "random", "gradient", "attention", "worst-of"]
 BY_NETWORK = ("gradient", "attention")
@@ -112,10 +114,13 @@ def received_attention(model: nn.Module, x: Tensor) -> Tensor:
     Raises:
         UserError: as `attended_network`, or tokens that are no grid of the image.
     """
+    # Imported here: the list of attacks does not wait for timm.
+    from robustbench_twicing.classifiers.probe import probe
+
     classifier = attended_network(model)
     received = list[Tensor]()
 
-    def look(seen: LayerTensor) -> None:
+    def look(seen: "LayerTensor") -> None:
         if isinstance(seen.layer, int) and seen.layer <= ATTENDED_LAYER:
             received[:] = [seen.values.mean((1, 2), dtype=torch.float64)[:, seen.extra_tokens :]]
 
@@ -135,6 +140,8 @@ def attended_network(model: nn.Module) -> Classifier:
     Raises:
         UserError: it is no `Classifier`, or its network is none that `probe` supports.
     """
+    from robustbench_twicing.classifiers.probe import check_supported
+
     others = ", ".join(place for place in get_args(Place) if place != "attention")
     if not isinstance(model, Classifier):
         raise UserError(

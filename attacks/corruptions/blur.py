@@ -3,10 +3,9 @@
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy import fft
-from scipy.ndimage import gaussian_filter
 
 from .declaration import Levels, at, corruption
 from .imaging.pixels import Pixels, by_channel, to_bytes, to_unit
@@ -27,7 +26,9 @@ def gaussian(image: Pixels, sigma: float) -> Pixels:
 
     def blurred(plane: Pixels) -> Pixels:
         x = to_unit(plane)
-        return to_bytes(gaussian_filter(x, sigma, output=x, mode="nearest", truncate=4))
+        return to_bytes(
+            scipy.ndimage.gaussian_filter(x, sigma, output=x, mode="nearest", truncate=4)
+        )
 
     return by_channel(image, blurred)
 
@@ -72,15 +73,15 @@ def defocus_blur(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     radius, alias_sigma = levels["radius"], levels["alias_sigma"]
     reach = len(_disk(radius, alias_sigma)) // 2
     height, width = image.shape[:2]
-    size = [fft.next_fast_len(side + 2 * reach, real=True) for side in (height, width)]
+    size = [scipy.fft.next_fast_len(side + 2 * reach, real=True) for side in (height, width)]
     spectrum = _disk_spectrum(radius, alias_sigma, *size)
 
     def blurred(plane: Pixels) -> Pixels:
         padded = np.pad(plane, reach, mode="reflect") / 255.0
-        filtered = fft.rfft2(padded, s=size, overwrite_x=True)
+        filtered = scipy.fft.rfft2(padded, s=size, overwrite_x=True)
         filtered *= spectrum
-        rows = fft.ifft(filtered, axis=0, overwrite_x=True)[2 * reach : 2 * reach + height]
-        return to_bytes(fft.irfft(rows, n=size[1])[:, 2 * reach : 2 * reach + width])
+        rows = scipy.fft.ifft(filtered, axis=0, overwrite_x=True)[2 * reach : 2 * reach + height]
+        return to_bytes(scipy.fft.irfft(rows, n=size[1])[:, 2 * reach : 2 * reach + width])
 
     return by_channel(image, blurred)
 
@@ -105,4 +106,4 @@ def _disk_spectrum(
     radius: float, alias_sigma: float, height: int, width: int
 ) -> NDArray[np.complex128]:
     """The disk's spectrum on a grid of height x width; it depends on nothing else."""
-    return fft.rfft2(_disk(radius, alias_sigma), s=(height, width))
+    return scipy.fft.rfft2(_disk(radius, alias_sigma), s=(height, width))

@@ -3,9 +3,9 @@
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy import fft
 
 from robustbench_twicing.data.imagenet_c import SIDE
 
@@ -73,7 +73,7 @@ def smooth(field: Plane, sigma: float) -> Plane:
     A cosine transform has just that border, and does not mind the 1025 taps of sigma 170.8.
     """
     gains = np.multiply.outer(*(_gain(side, sigma) for side in field.shape))
-    smoothed: Plane = fft.idctn(fft.dctn(field) * gains, overwrite_x=True)
+    smoothed: Plane = scipy.fft.idctn(scipy.fft.dctn(field) * gains, overwrite_x=True)
     return smoothed
 
 

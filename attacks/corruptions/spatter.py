@@ -3,9 +3,9 @@
 from typing import TypeVar
 
 import numpy as np
+import scipy
 from numpy.random import RandomState
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter
 
 from .declaration import Levels, at, corruption
 from .imaging.canny import canny
@@ -39,7 +39,7 @@ def spatter(image: Pixels, severity: int, rng: RandomState) -> Pixels:
     """
     levels = at(SPATTER, severity)
     liquid = rng.normal(levels["mean"], levels["std"], image.shape[:2])
-    liquid = gaussian_filter(liquid, levels["sigma"], mode="nearest", truncate=4)
+    liquid = scipy.ndimage.gaussian_filter(liquid, levels["sigma"], mode="nearest", truncate=4)
     liquid[liquid < levels["threshold"]] = 0
     x = np.divide(image, 255, dtype=np.float32)
     # Channel by channel: numpy is slow where the last axis has three elements.
@@ -49,7 +49,9 @@ def spatter(image: Pixels, severity: int, rng: RandomState) -> Pixels:
             x[..., channel] += light * colour
         return to_bytes(x)
     drops = (liquid > levels["threshold"]).astype(np.float64)
-    drops = gaussian_filter(drops, levels["strength_or_mask_sigma"], mode="nearest", truncate=4)
+    drops = scipy.ndimage.gaussian_filter(
+        drops, levels["strength_or_mask_sigma"], mode="nearest", truncate=4
+    )
     drops[drops < 0.8] = 0
     for channel, colour in enumerate(MUD):
         x[..., channel] *= 1 - drops

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from ..errors import UserError
 from ..models.attention import ValueWeights, weights
-from ..models.fan import Fan
+from ..models.fan.network import Fan
 from ..models.fan.token_mixing import TokenMixing
 from ..models.vit.deit import VisionTransformerDistilled
 from ..models.vit.neutreno import NeutrenoAttention, NeutrenoBlock, NeutrenoTransformer

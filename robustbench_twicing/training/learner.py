@@ -116,7 +116,7 @@ def set_drop_path(network: nn.Module, rate: float) -> None:
     """Stochastic depth in every block: linearly from 0 to ``rate``, in FAN ``rate`` everywhere."""
     if rate == 0:
         return
-    from ..models.fan import Fan
+    from ..models.fan.network import Fan
 
     blocks = list(network.get_submodule("blocks").children())
     for number, block in enumerate(blocks):

@@ -1,8 +1,8 @@
 """OpenCV's Canny edges and its chamfer distance to them, as spatter's water needs them."""
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.ndimage import label
 
 from .pixels import Pixels
 
@@ -20,7 +20,7 @@ def canny(image: Pixels) -> Mask:
     across, down = _sobel(image)
     strength = np.abs(across) + np.abs(down)
     candidates = (strength > LOW) & _is_ridge(strength, across, down)
-    parts, count = label(candidates, structure=np.ones((3, 3)))
+    parts, count = scipy.ndimage.label(candidates, structure=np.ones((3, 3)))
     strong = np.zeros(count + 1, dtype=bool)
     strong[parts[candidates & (strength > HIGH)]] = True
     edges: Mask = strong[parts]

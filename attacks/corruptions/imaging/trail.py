@@ -4,8 +4,8 @@ import math
 from collections import defaultdict
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg.blas import daxpy
 
 from .pixels import Pixels
 
@@ -63,7 +63,7 @@ def _weighted_sum(padded: Floats, taps: Taps, *, corner: tuple[int, int], rows: 
     for (row, column), weight in taps.items():
         start = (corner[0] + row) * pitch + (corner[1] + column) * pixel
         length = min(total.size, source.size - start)
-        total = daxpy(source, total, n=length, a=weight, offx=start)
+        total = scipy.linalg.blas.daxpy(source, total, n=length, a=weight, offx=start)
     return total.reshape(rows, *padded.shape[1:])
 
 

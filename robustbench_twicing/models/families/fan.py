@@ -57,7 +57,7 @@ UNSUPPORTED = {
 
 
 def _fan(sizes: FanSizes) -> "nn.Module":
-    from ..fan import Fan
+    from ..fan.network import Fan
 
     return Fan(sizes)
 
