@@ -11,17 +11,13 @@ from torch import nn
 from ..errors import UserError
 from ..models.spec import ModelSpec
 from .architecture import is_ambiguous
-from .bundled import bundled_file
+from .bundled import ZOO, bundled_file
 from .contents import Choice, find_weights
 from .declared import check_declared, declared_architectures, training_facts
 from .pretrained import fetch_pretrained, timm_state_dict
 from .reading import read_checkpoint
 from .state_dict import file_sha256, load_into, weights_sha256
 
-WAYS = (
-    "give the path of a checkpoint, pretrained (timm's weights), bundled (of the fmnist_ models) "
-    "or random:SEED (an untrained net)"
-)
 PRETRAINED, BUNDLED, RANDOM = "pretrained", "bundled", "random:"
 LARGEST_SEED = 2**63
 
@@ -73,7 +69,9 @@ def give_weights(
         UserError: no checkpoint, or one that cannot be used, with the reason.
     """
     if checkpoint is None:
-        raise UserError(f"no checkpoint was given for {asked}, and none is implied; {WAYS}")
+        raise UserError(
+            f"no checkpoint was given for {asked}, and none is implied; {_ways(asked, spec)}"
+        )
     named = checkpoint in (PRETRAINED, BUNDLED) or checkpoint.startswith(RANDOM)
     if named and weights == "ema":
         raise UserError(f"{checkpoint} weights of {asked} have no EMA; leave --weights out")
@@ -86,6 +84,19 @@ def give_weights(
     if checkpoint == BUNDLED:
         return _bundled(network, asked, spec)
     return _from_file(network, checkpoint, asked, spec, weights, arch_override)
+
+
+def _ways(asked: str, spec: ModelSpec | None) -> str:
+    """How to give a model its weights, in words that can be typed as they are."""
+    ways = [f"{asked}=FILE with the path of a checkpoint"]
+    if spec is not None:
+        if spec.name in ZOO:
+            ways.insert(0, f"{asked}=bundled (its weights come with the package)")
+        elif spec.timm_name:
+            ways.append(f"{asked}=pretrained (timm's weights)")
+        ways.append(f"{asked}=random:0 (an untrained net of seed 0; any random:SEED)")
+    *first, last = ways
+    return f"write {', '.join(first)}{' or ' if first else ''}{last}"
 
 
 def _random(

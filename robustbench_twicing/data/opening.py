@@ -3,6 +3,7 @@
 import os
 from collections import defaultdict
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,11 +22,14 @@ from .imagenet_c import PREFIX
 from .known_sets.checks import with_remark
 from .known_sets.opening import open_known
 from .known_sets.robustbench import with_robustbench_note
-from .known_sets.table import KnownSet, known_set
+from .known_sets.table import KNOWN_SETS, KnownSet, known_set
 from .samples import SAMPLES, open_samples
 
 ARRAY_ENDINGS = (".npz", ".npy")
-RIGHT_FORM = f"right are a folder of images, an array file (.npz, .npy), {SAMPLES} or {CUT}"
+RIGHT_FORM = (
+    f"right are a folder of images, NAME=FOLDER of a known test set ({', '.join(KNOWN_SETS)}), an "
+    f"array file (.npz, .npy), {SAMPLES}, {CUT} or fashion-mnist:FOLDER"
+)
 StrPath = str | os.PathLike[str]
 
 
@@ -117,10 +121,18 @@ def _open(spec: str, labels: Path | None, classes: OwnClasses | None) -> Dataset
     if path.is_dir():
         return _open_folder(path, labels, classes)
     if not path.exists():
-        raise UserError(f"no data at {path}; {RIGHT_FORM}")
+        raise UserError(f"no data at {path};{_meant(spec)} {RIGHT_FORM}")
     if path.suffix.lower() not in ARRAY_ENDINGS:
         raise UserError(f"{path} is a single file; {RIGHT_FORM}{_unpack(path)}")
     return open_arrays(path, labels, classes)
+
+
+def _meant(spec: str) -> str:
+    """A question where a spec is almost one that is known; else nothing."""
+    forms = {SAMPLES: SAMPLES, SAMPLES.partition(":")[0]: SAMPLES, CUT: CUT}
+    forms |= {"fashion-mnist": CUT, **{name: f"{name}=FOLDER" for name in KNOWN_SETS}}
+    near = get_close_matches(spec.lower().replace("_", "-"), forms, n=1, cutoff=0.8)
+    return f" did you mean {forms[near[0]]}?" if near else ""
 
 
 def _open_unlabelled(spec: str) -> Dataset:

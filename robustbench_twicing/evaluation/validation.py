@@ -115,7 +115,9 @@ def check_classes(label: str, classes: int, data: Dataset) -> None:
         needs, expected = f"has labels up to {highest}", highest + 1
     if expected not in (None, classes):
         raise UserError(
-            f"{label} has {classes} classes, {data.name} {needs}; they must be the same classes"
+            f"{label} has {classes} classes, {data.name} {needs}; they must be the same classes: "
+            f"give --data with {classes} classes or a --model with {expected} (--num-classes "
+            f"{expected} if a checkpoint of your own has them)"
         )
 
 

@@ -148,7 +148,13 @@ def _labels(given: Sequence[str], models: Sequence[Classifier]) -> list[str]:
             labels[index] = f"{names[index]}#{digest[:8]}"
     for label in labels:
         if labels.count(label) > 1:
-            raise UserError(f"two models would be called {label!r}; give each a --label of its own")
+            problem = (
+                f"two models would be called {label!r}"
+                if given
+                else f"--model {names[labels.index(label)]} is given twice with the same weights; "
+                "name it once"
+            )
+            raise UserError(f"{problem}, or give each a --label of its own")
     return labels
 
 

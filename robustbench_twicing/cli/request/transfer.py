@@ -175,7 +175,8 @@ def _check_count(label: str, classes: int, source_label: str, expected: int) -> 
     if expected != classes:
         raise UserError(
             f"{label} has {classes} classes, {source_label}, on which the images were "
-            f"made, {expected}; they must be the same classes"
+            f"made, {expected}; they must be the same classes: give a --model with {expected} "
+            f"(--num-classes {expected} if a checkpoint of your own has them)"
         )
 
 

@@ -111,5 +111,5 @@ def test_one_s_own_code_has_no_bundled_weights(tmp_path: Path) -> None:
 
 
 def test_no_checkpoint_is_implied_for_a_model_of_the_zoo() -> None:
-    with pytest.raises(UserError, match=r"none is implied; give .* bundled .* or random:SEED"):
+    with pytest.raises(UserError, match=r"none is implied; write .*=bundled .* or .*random:SEED"):
         load_model("fmnist_deit")
