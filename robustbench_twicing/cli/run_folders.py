@@ -1,45 +1,63 @@
 """Run folders that are read and folders that are written to, checked before anything is printed."""
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UserError
-from ..files.printable import name_some
+from ..files.printable import name_some, one_line
 
 if TYPE_CHECKING:
     from ..records.run_folder import RunFolder
 
 MOST_NAMES = 4
-"""Run folders that one line names."""
+"""Paths that one line names."""
 
 
 def open_runs(paths: Sequence[Path]) -> "list[RunFolder]":
-    """Open run folders.
+    """Open run folders, and those one level down in a folder that is none itself.
+
+    Of several paths, as a shell makes them of ``runs/*``, those that are no run are skipped, and a
+    line on standard error names them.
 
     Raises:
-        UserError: one is none; the message says what it is instead, where that can be seen.
+        UserError: there is no run at all, a path does not exist, or a run cannot be read.
     """
-    return [_open(path) for path in paths]
-
-
-def _open(path: Path) -> "RunFolder":
     from ..records.run_folder import RunFolder
 
+    runs, skipped = list[Path](), list[Path]()
+    for path in paths:
+        held = list(_runs_at(path))
+        runs += held
+        if not held and len(paths) > 1 and path.exists():
+            skipped.append(path)
+        elif not held:
+            _check_is_folder(path)
+            runs.append(path)  # opening it says what is wrong
+    if skipped:
+        names = name_some(map(str, skipped), MOST_NAMES)
+        if not runs:
+            raise UserError(f"none of {names} is a run folder; give the --out of an eval")
+        sys.stderr.write(f"{one_line(f'skipped, since they are no run folders: {names}')}\n")
+    return [RunFolder.open(path) for path in runs]
+
+
+def _runs_at(path: Path) -> Iterator[Path]:
+    """A run folder itself; else those that it holds."""
+    if (path / "run.json").exists():
+        yield path
+    elif path.is_dir():
+        yield from sorted(file.parent for file in path.glob("*/run.json"))
+
+
+def _check_is_folder(path: Path) -> None:
     if path.is_file():
         known = "; for the CSV of efficiency, --preset efficiency" if path.suffix == ".csv" else ""
         raise UserError(
             f"{path} is a file; give the folder that it is in, the --out of an eval{known}"
         )
-    if path.is_dir() and not (path / "run.json").exists():
-        runs = sorted(str(file.parent) for file in path.glob("*/run.json"))
-        if runs:
-            raise UserError(
-                f"{path} is not a run folder, but holds some: give "
-                f"{name_some(runs, MOST_NAMES, ' ')}"
-            )
-    return RunFolder.open(path)
 
 
 def check_out(out: Path | None) -> None:
