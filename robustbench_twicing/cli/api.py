@@ -24,7 +24,7 @@ from .api_functions import is_anonymous, usual_state
 from .api_inputs import Data, open_data
 from .api_messages import arguments_named
 from .api_models import Model, lent, open_model
-from .progress import show_progress
+from .progress import computed, show_progress
 from .request.constants import averaged, check_expectation, suite_attack
 
 SHOWN = ("condition", "n_images", "top1", "top1_ci_low", "top1_ci_high", "status", "flags")
@@ -210,8 +210,10 @@ def _progress(progress: bool | Report, task: Task) -> Iterator[Report]:
     if callable(progress):
         yield progress
         return
-    images = len(task.data)
-    with show_progress(images, images * units(task.conditions), hidden=not progress) as report:
+    images, conditions = len(task.data), task.conditions
+    passes = images * units(conditions)
+    keys = computed(conditions)
+    with show_progress(images, passes, conditions=keys, hidden=not progress) as report:
         yield report
 
 

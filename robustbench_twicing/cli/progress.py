@@ -1,61 +1,59 @@
-"""Progress bars on a terminal, plain lines in a log."""
+"""Progress in passes: two lines that change on a terminal, plain lines in a log."""
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
 
 from ..evaluation.distributed import Team
 from ..evaluation.progress import Report, Step, silent
 from ..files.printable import printable
 from .terminal import Console
 
+if TYPE_CHECKING:
+    from ..conditions.condition import Condition
+
 LOG_EVERY = 10.0
 """Seconds between two lines of a log."""
+BAR = 16
+"""Cells of the bar."""
 
 
 @contextmanager
-def show_progress(images: int, units: float, *, hidden: bool = False) -> Iterator[Report]:
+def show_progress(
+    images: int,
+    units: float,
+    *,
+    models: Sequence[str] = (),
+    conditions: Sequence[str] = (),
+    hidden: bool = False,
+) -> Iterator[Report]:
     """Show the progress of a run on standard error.
 
     Args:
         images: images to be evaluated, summed over the models.
         units: network passes to be made, in forward-pass equivalents.
+        models: labels of all, to say which of them is evaluated.
+        conditions: keys of all (`Condition.key`), to say which of them was finished.
         hidden: show nothing.
     """
     if hidden:
         yield silent
         return
     console = Console(stderr=True)
+    stage = Stage(images, units, models, conditions)
     if console.is_terminal:
-        with _bar(console) as bar:
-            task = bar.add_task("", total=max(units, 1), images=f"0/{images} images")
-            yield _BarReport(bar, task, images, units)
+        with Live(stage, console=console, transient=True, refresh_per_second=4):
+            yield stage.add
     else:
-        yield _LogReport(images, units)
-
-
-def _bar(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TextColumn("{task.fields[images]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-    )
+        yield _LogReport(stage)
 
 
 class TeamReport:
@@ -68,14 +66,14 @@ class TeamReport:
 
     def __init__(self, team: Team, show: Report) -> None:
         self.team, self.show = team, show
+        self.last = Step("", "", 0, 0.0)
         self.images, self.units = 0, 0.0
-        self.label = self.condition = ""
 
     def __call__(self, step: Step) -> None:
         """Tell the team of a step of this process."""
         if not step.resumed:
             self.team.add_progress(step.images, step.units)
-            self.label, self.condition = step.label, step.condition
+            self.last = step
             self.update()
         elif self.team.is_main:
             self.show(step)
@@ -87,58 +85,106 @@ class TeamReport:
             done = images - self.images, units - self.units
             self.images, self.units = images, units
             if any(done):
-                self.show(Step(self.label, self.condition, *done))
+                self.show(self.last._replace(images=done[0], units=done[1]))
 
 
-class _BarReport:
-    def __init__(self, bar: Progress, task: TaskID, images: int, units: float) -> None:
-        self.bar, self.task, self.units = bar, task, units
-        self.total, self.images = images, 0
-        self.start = time.perf_counter()
+class Stage:
+    """How far a run is; rich shows it as two lines, none of which is cut.
 
-    def __call__(self, step: Step) -> None:
+    Args:
+        images: to be evaluated.
+        units: network passes to be made.
+        models: labels of all.
+        conditions: keys of all.
+
+    Attributes:
+        finished: whether all images are evaluated.
+    """
+
+    def __init__(
+        self, images: int, units: float, models: Sequence[str], conditions: Sequence[str]
+    ) -> None:
+        self.images, self.units, self.done = images, units, 0.0
+        self.models, self.conditions = list(models), list(dict.fromkeys(conditions))
+        self.last = Step("", "", 0, 0.0)
+        self.start = self.counted = time.perf_counter()
+
+    def add(self, step: Step) -> None:
+        """Count a step; one that was found done is no work of this run, and makes it shorter."""
+        self.images -= step.images
         if step.resumed:
-            self.total -= step.images
             self.units -= step.units
-            self.bar.update(self.task, total=max(self.units, 1.0))
             return
-        self.images += step.images
-        rate = self.images / (time.perf_counter() - self.start)
-        self.bar.update(
-            self.task,
-            advance=step.units,
-            description=f"{step.label} {step.condition}".strip(),
-            images=f"{self.images}/{self.total} images, {rate:.2f}/s",
+        self.done += step.units
+        self.last, self.counted = step, time.perf_counter()
+        if self.finished:  # images that could not be read took none of their share
+            self.done = self.units
+
+    @property
+    def finished(self) -> bool:
+        """Whether the step was the last one."""
+        return self.images <= 0
+
+    @property
+    def left(self) -> str:
+        """Time left at the speed until the last step; between two steps it runs down."""
+        if not self.done:
+            return "? left"
+        rest = (self.counted - self.start) * (self.units - self.done) / self.done
+        return f"{duration(rest - (time.perf_counter() - self.counted))} left"
+
+    @property
+    def passes(self) -> str:
+        """Share and number of the passes that are made, and how many a second."""
+        rate = self.done / max(self.counted - self.start, 1e-9)
+        share = 100 * self.done / self.units if self.units else 100
+        per_second = f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+        return f"{share:.0f} %, {self.done:,.0f} of {self.units:,.0f} passes, {per_second}/s"
+
+    @property
+    def place(self) -> str:
+        """Which model and condition the last step was of."""
+        model = _numbered("model", self.last.label, self.models, self.last.label)
+        condition = _numbered(
+            "condition", self.last.condition, self.conditions, self.last.key or self.last.condition
         )
+        return ", ".join(filter(None, (model, condition)))
+
+    def __rich__(self) -> RenderableType:
+        """A bar between the time left and the passes, and the place below."""
+        grid = Table.grid(padding=(0, 1))
+        bar = ProgressBar(total=max(self.units, 1.0), completed=self.done, width=BAR)
+        grid.add_row(self.left, bar, self.passes)
+        return Group(grid, Text(printable(self.place)))
+
+
+def _numbered(kind: str, name: str, names: Sequence[str], key: str) -> str:
+    """``model 2 of 8: fmnist_fan``; the name alone where its place is not known."""
+    if not name or key not in names or len(names) == 1:
+        return name
+    return f"{kind} {names.index(key) + 1} of {len(names)}: {name}"
 
 
 class _LogReport:
-    def __init__(self, images: int, units: float) -> None:
-        self.total, self.units, self.images, self.done = images, units, 0, 0.0
-        self.start = self.last_line = time.perf_counter()
+    def __init__(self, stage: Stage) -> None:
+        self.stage, self.last_line = stage, stage.start
 
     def __call__(self, step: Step) -> None:
-        if step.resumed:
-            self.total -= step.images
-            self.units -= step.units
-            return
-        self.images += step.images
-        self.done += step.units
+        stage = self.stage
+        stage.add(step)
         now = time.perf_counter()
-        finished = self.images == self.total and step.images
-        if now - self.last_line < LOG_EVERY and not finished:
+        finished = stage.finished and step.images > 0
+        if step.resumed or (now - self.last_line < LOG_EVERY and not finished):
             return
         self.last_line = now
-        elapsed = now - self.start
-        if finished:  # images that could not be read took none of their share
-            self.done = self.units
-        left = elapsed * (self.units - self.done) / self.done if self.done else float("inf")
-        sys.stderr.write(
-            f"{printable(f'{step.label} {step.condition}'.strip())}: "
-            f"{100 * self.done / self.units:.0f} %, "
-            f"{self.images}/{self.total} images, {self.images / elapsed:.2f}/s, "
-            f"{duration(elapsed)} so far, {duration(left)} left\n"
-        )
+        time_left = f"done in {duration(now - stage.start)}" if finished else stage.left
+        place = printable(stage.place)
+        sys.stderr.write(", ".join(filter(None, (time_left, stage.passes, place))) + "\n")
+
+
+def computed(conditions: "Iterable[Condition]") -> list[str]:
+    """Keys of the conditions that take passes of their own, as `show_progress` takes them."""
+    return [condition.key for condition in conditions if condition.class_subset is None]
 
 
 def duration(seconds: float) -> str:

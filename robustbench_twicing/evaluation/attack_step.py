@@ -60,7 +60,7 @@ def attack_rows(
         for condition, outcome in _outcomes(context, batch, clean, group, meter):
             yield score_rows(clean.fields, condition, outcome)
             units = len(batch.indices) * condition.units
-            context.report(Step(context.label, condition.id, 0, units))
+            context.report(Step(context.label, condition.id, 0, units, key=condition.key))
 
 
 def _outcomes(

@@ -88,7 +88,7 @@ def evaluate_part(
         halved |= len(tables) > _batches(batch, size)
         rows += [*tables, _absent_rows(context, batch, condition)]
         units = len(batch.indices) * condition.units
-        context.report(Step(context.label, condition.id, 0, units))
+        context.report(Step(context.label, condition.id, 0, units, key=condition.key))
     rows += [_absent_rows(context, clean, condition) for condition in conditions]
     flags = ["batch-halved"] if halved else []
     flags += [flag for piece in pieces for flag in piece.flags]

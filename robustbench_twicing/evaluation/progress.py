@@ -14,6 +14,7 @@ class Step(NamedTuple):
         images: images finished under all conditions, 0 while a part is under way.
         units: network passes finished, in forward-pass equivalents.
         resumed: the work was found done in the run folder, not done now.
+        key: of the condition, unique where a run has several protocols.
     """
 
     label: str
@@ -21,6 +22,7 @@ class Step(NamedTuple):
     images: int
     units: float
     resumed: bool = False
+    key: str = ""
 
 
 Report = Callable[[Step], None]

@@ -104,7 +104,7 @@ def survivor_rows(
             fields = take(clean.fields, others)
             yield inherited_rows(fields, condition, [images.witnesses[row] for row in others])
             units = len(others) * condition.units
-            context.report(Step(context.label, condition.id, 0, units))
+            context.report(Step(context.label, condition.id, 0, units, key=condition.key))
 
 
 def _attacked(

@@ -111,7 +111,7 @@ def test_batch_size_and_order_change_nothing(
     assert analyze(*VIT, "--tensor", "mix,block", *data, "--out", str(tmp_path)) == 0
     shown = capsys.readouterr()
     assert "timm:test_vit" in shown.out
-    assert "5/5 images" in shown.err
+    assert "5 of 5 passes" in shown.err
     alone = {
         (row["image"], row["tensor"], row["tokens"], row["layer"]): float(row["similarity"])
         for row in rows(tmp_path / "similarity_by_image.csv")
@@ -138,7 +138,7 @@ def test_eigenvalues_of_some_of_the_images(
     assert analyze(*VIT, *PHOTOS, *chosen, "--out", str(tmp_path)) == 0
     shown = capsys.readouterr()
     assert "2 of 20 images" in shown.out
-    assert "2/2 images" in shown.err
+    assert "2 of 2 passes" in shown.err
     assert {path.name for path in tmp_path.iterdir()} == {
         *("spectrum.csv", "spectrum_curves.csv", "analysis.json"),
         *("spectrum.png", "spectrum.pdf", "spectrum.svg"),
