@@ -1,6 +1,6 @@
 """Published numbers beside ours, and whether they agree, as far as that can be said."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -18,6 +18,8 @@ IMAGES = {"imagenet-a": 7_500, "imagenet-r": 30_000}
 IMAGENET = 50_000
 ROUNDING = 0.005
 """Half a unit of the last digit that is printed."""
+NOT_JUDGED = "not judged"
+"""The verdict where ours and theirs are not of the same thing."""
 
 
 class Published(NamedTuple):
@@ -87,18 +89,16 @@ def differences(entry: Entry, number: Published, n_images: int) -> Iterator[str]
         yield number.remark
 
 
-def verdict(reasons: list[str], interval: Interval | None, published: float) -> str:
-    """In words: agrees, differs, or not comparable and why.
+def verdict(reasons: Sequence[str], interval: Interval | None, published: float) -> str:
+    """In a word or two: agrees, differs, or `NOT_JUDGED`.
 
     Args:
         reasons: `differences`.
         interval: of ours; None where there is none, so that nothing can be said.
         published: the published value.
     """
-    if reasons:
-        return f"not comparable: {'; '.join(reasons)}"
-    if interval is None:
-        return "no interval, so not judged"
+    if reasons or interval is None:
+        return NOT_JUDGED
     low, high = interval
     agrees = low - ROUNDING <= published <= high + ROUNDING
     return "agrees" if agrees else "differs"

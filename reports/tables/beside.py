@@ -1,7 +1,7 @@
 """A table with the published numbers beside it."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -16,19 +16,24 @@ from .table import Column, Table
 COLUMNS = (
     Column("ours"),
     Column("published"),
-    Column("difference"),
-    Column("95 % from", digits=2),
-    Column("to", digits=2),
+    Column("diff."),
+    Column("from", digits=1),
+    Column("to", digits=1),
     Column("verdict", digits=None),
 )
 NOTE = (
-    "Published: the Twicing paper (ICLR 2025), whose checkpoints are not ours. Difference: ours "
-    "minus published, with the 95 % Wilson interval of ours; they agree where it holds 0."
+    "Published: the Twicing paper (ICLR 2025), whose checkpoints are not ours. diff.: ours minus "
+    "published; from, to: the 95 % Wilson interval of ours, minus published; they agree where it "
+    "holds 0."
 )
+NO_INTERVAL = "it has no interval"
 
 
 def beside_published(table: Table, runs: Runs, results: pd.DataFrame) -> Table | None:
     """Ours and published, one number a row; None where nothing of it is published.
+
+    Why numbers are not judged is said once: in the title where it is true of all, else in a note
+    that the verdict names by its number.
 
     Args:
         table: a table of labels (rows) under conditions.
@@ -43,17 +48,38 @@ def beside_published(table: Table, runs: Runs, results: pd.DataFrame) -> Table |
         for row, column, *_ in pairs
     ]
     lines = [_line(table, runs, results, *pair) for pair in pairs]
-    frame = pd.DataFrame(lines, index=pd.MultiIndex.from_tuples(names, names=["model", "number"]))
+    of_all = [
+        reason for reason in lines[0].reasons if all(reason in line.reasons for line in lines)
+    ]
+    of_some = [reason for line in lines for reason in line.reasons if reason not in of_all]
+    numbers = {reason: number for number, reason in enumerate(dict.fromkeys(of_some), 1)}
+    index = pd.MultiIndex.from_tuples(names, names=["model", "number"])
+    frame = pd.DataFrame([[*line.numbers, line.cell(numbers)] for line in lines], index=index)
     about = table.about.iloc[[row for row, *_ in pairs]].set_axis(frame.index)
+    none = f"; none is judged: {'; '.join(of_all)}" if of_all else ""
     return Table(
         f"{table.name}-published",
-        f"{table.title}: beside the published numbers",
+        f"{table.title}: beside the published numbers{none}",
         frame,
         COLUMNS,
         about,
         groups=tuple(label for label, _ in names),
-        notes=(NOTE,),
+        stacked=True,
+        notes=(*(f"{number}: {reason}." for reason, number in numbers.items()), NOTE),
     )
+
+
+class _Line(NamedTuple):
+    """A row: its numbers, the verdict, and why there is none."""
+
+    numbers: list[float | None]
+    verdict: str
+    reasons: list[str]
+
+    def cell(self, numbers: Mapping[str, int]) -> str:
+        """The verdict with the numbers of the reasons that have one."""
+        places = ",".join(str(numbers[name]) for name in self.reasons if name in numbers)
+        return f"{self.verdict} {places}".strip()
 
 
 def _pairs(
@@ -88,7 +114,7 @@ def _line(
     column: int,
     entry: int,
     number: Published,
-) -> list[float | str | None]:
+) -> _Line:
     ours: Any = table.frame.iat[row, column]
     n_images, published = int(results["n_images"].iloc[entry]), number.value
     interval: Interval | None = None
@@ -96,4 +122,6 @@ def _line(
         interval = own_interval(ours, n_images)
     reasons = list(differences(runs.entries[entry], number, n_images))
     bounds = [None, None] if interval is None else [bound - published for bound in interval]
-    return [ours, published, ours - published, *bounds, verdict(reasons, interval, published)]
+    judged = verdict(reasons, interval, published)
+    reasons += [NO_INTERVAL] if interval is None else []
+    return _Line([ours, published, ours - published, *bounds], judged, reasons)

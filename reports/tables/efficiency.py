@@ -8,7 +8,7 @@ import pandas as pd
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.regular import check_regular
 
-from ..published import Published, published_numbers
+from ..published import NOT_JUDGED, Published, published_numbers
 from .table import ABOUT, Column, Table
 
 FILE = "efficiency.csv"
@@ -127,12 +127,15 @@ def efficiency_beside_published(table: Table) -> Table | None:
         ),
         pd.DataFrame("", index=index, columns=list(ABOUT)),
         groups=tuple(row[0] for row in rows),
-        notes=("Published: the Twicing paper (ICLR 2025), table tab:efficiency.",),
+        notes=(
+            "Published: the Twicing paper (ICLR 2025), table tab:efficiency. Times are another "
+            "device's and not judged.",
+        ),
     )
 
 
 def _verdict(ours: float, metric: str, number: Published) -> str:
     digits = PRINTED_DIGITS.get(metric)
     if digits is None:
-        return "not comparable: times of another device"
+        return NOT_JUDGED
     return "agrees" if abs(ours - number.value) <= 0.5 * 10**-digits else "differs"

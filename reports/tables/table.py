@@ -57,6 +57,8 @@ class Table:
             where it is from several or none, as all are unless given.
         marks: by row and column.
         notes: sentences that belong to the table.
+        stacked: on a terminal each group stands by itself, below its name, in place of the first
+            level of the row names.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Table:
     entries: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     marks: Mapping[tuple[int, int], Mark] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()
+    stacked: bool = False
 
     def __post_init__(self) -> None:
         numbered = self.frame.set_axis(pd.RangeIndex(self.frame.shape[1]), axis=1)
@@ -86,6 +89,23 @@ class Table:
             frame=pd.concat(frames, axis=1),
             columns=(*self.columns[:at], *columns, *self.columns[at:]),
             entries=np.insert(self.entries, [at] * len(columns), -1, axis=1),
+        )
+
+    def of_group(self, group: str) -> Self:
+        """The rows of one group, without the first of several levels of their names."""
+        rows = [row for row, name in enumerate(self.group_of) if name == group]
+        return replace(
+            self,
+            frame=self.frame.iloc[rows].droplevel(0),
+            about=self.about.iloc[rows],
+            groups=tuple(group for _ in rows),
+            entries=self.entries[rows],
+            marks={
+                (rows.index(row), column): mark
+                for (row, column), mark in self.marks.items()
+                if row in rows
+            },
+            stacked=False,
         )
 
     @property

@@ -1,16 +1,20 @@
 """Published numbers are the paper's; a verdict is only given where the same thing was measured."""
 
 import csv
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
-from reports import Runs, merge, results
+from reports import merge, results
 from reports.published import own_interval, published_numbers, verdict
 from reports.statistics.intervals import Interval, wilson
 from reports.tables.beside import beside_published
+from reports.tables.formats.as_console import print_table
 from reports.tables.presets import preset_tables
+from reports.tables.table import Table
 from robustbench_twicing.models.resolve import resolve_model
 from tests.reports.made import Outcomes, write_run
 
@@ -56,8 +60,8 @@ def test_all_numbers_are_those_of_the_reference_tables(shared: Path) -> None:
         ([], Interval(72.005, 73), "agrees"),  # published numbers are rounded
         ([], Interval(71, 71.994), "differs"),
         ([], Interval(72.006, 73), "differs"),
-        ([], None, "no interval, so not judged"),
-        (["a", "b"], Interval(71, 73), "not comparable: a; b"),
+        ([], None, "not judged"),
+        (["a", "b"], Interval(71, 73), "not judged"),
     ],
 )
 def test_verdicts(reasons: list[str], interval: Interval | None, wanted: str) -> None:
@@ -69,35 +73,53 @@ def test_the_interval_is_wilsons() -> None:
     assert own_interval(72.0, 50_000) == (100 * low, 100 * high)
 
 
-def beside(preset: str, run: Any) -> tuple[Runs, dict[str, dict[str, str]]]:
-    """By number, the cells beside the published one."""
+def beside(preset: str, run: Any) -> tuple[Table, dict[str, dict[str, str]]]:
+    """The table, and by number the cells beside the published one."""
     runs = merge([run])
     table = results(runs)
     (sheet,) = preset_tables(preset, runs, table)
-    found = beside_published(sheet, runs, table)
-    assert found is not None
-    names = [column.name for column in found.columns]
+    published = beside_published(sheet, runs, table)
+    assert published is not None
+    names = [column.name for column in published.columns]
     cells = {
-        number: {name: found.cell(row, place) for place, name in enumerate(names)}
-        for row, (_, number) in enumerate(found.row_names)
+        number: {name: published.cell(row, place) for place, name in enumerate(names)}
+        for row, (_, number) in enumerate(published.row_names)
     }
-    return runs, cells
+    return published, cells
 
 
 @pytest.mark.slow
 def test_ours_beside_theirs(tmp_path: Path) -> None:
+    """A reason that is true of all is said once above, another one in a note with a number."""
     ranks = [0] * 3 + [9]
     outcomes: Outcomes = {"clean": ranks, "pgd@4/255": ranks, "fgsm@1/255": ranks}
-    _, cells = beside("table1", write_run(tmp_path, {"a": outcomes}, models={"a": DEIT}))
+    table, cells = beside("table1", write_run(tmp_path, {"a": outcomes}, models={"a": DEIT}))
     assert set(cells) == {"Clean top-1", "Clean top-5", "PGD 4/255 top-1", "PGD 4/255 top-5"}
     clean = cells["Clean top-1"]
     low, high = wilson(3, 4)
-    assert (clean["ours"], clean["published"], clean["difference"]) == ("75.00", "72.00", "3.00")
-    assert (clean["95 % from"], clean["to"]) == (f"{100 * low - 72:.2f}", f"{100 * high - 72:.2f}")
-    assert clean["verdict"] == "not comparable: 4 images rather than 50,000"
-    assert cells["PGD 4/255 top-1"]["verdict"] == (
-        "not comparable: 4 images rather than 50,000; protocol pixel rather than paper"
-    )
+    assert (clean["ours"], clean["published"], clean["diff."]) == ("75.00", "72.00", "3.00")
+    assert (clean["from"], clean["to"]) == (f"{100 * low - 72:.1f}", f"{100 * high - 72:.1f}")
+    assert table.title.endswith("; none is judged: 4 images rather than 50,000")
+    assert clean["verdict"] == "not judged"
+    assert cells["PGD 4/255 top-1"]["verdict"] == "not judged 1"
+    assert table.notes[0] == "1: protocol pixel rather than paper."
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [80, 100])
+def test_on_a_terminal_every_number_has_one_line(width: int, tmp_path: Path) -> None:
+    ranks = [0] * 3 + [9]
+    labels = ("deit_tiny_patch16_224", "a-model-of-ones-own-with-a-long-name")
+    outcomes: Outcomes = {"clean": ranks, "pgd@4/255": ranks, "fgsm@4/255": ranks}
+    run = write_run(tmp_path, dict.fromkeys(labels, outcomes), models=dict.fromkeys(labels, DEIT))
+    table, _ = beside("table1", run)
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    print_table(table, console, notes=False)
+    text: str = console.file.getvalue()  # type: ignore[attr-defined]
+    rows = [line for line in text.splitlines() if line.startswith("│")]
+    assert len(rows) == len(table.frame) >= 8
+    assert all("not judged" in row and "top-" in row for row in rows)
+    assert all(label in text.splitlines() for label in labels)
 
 
 @pytest.mark.slow
@@ -116,20 +138,23 @@ def test_the_whole_set_is_judged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"models": {"a": {**DEIT, "flags": ["random-weights"]}}}, "; the weights are random"),
+        ({"models": {"a": {**DEIT, "flags": ["random-weights"]}}}, "the weights are random"),
         (
             {"models": {"a": {**DEIT, "flags": ["arch-override"]}}},
-            "; the file names another architecture",
+            "the file names another architecture",
         ),
         ({"models": {"a": {"model": "fan_tiny_12_p16_224"}}}, "does not say which FAN it used"),
-        ({"settings": {"steps": 40}, "models": {"a": DEIT}}, "; steps is 40, not the protocol's"),
-        ({"protocol": "paper", "models": {"a": DEIT}}, "not comparable: 2 images rather than 50,0"),
+        ({"settings": {"steps": 40}, "models": {"a": DEIT}}, "steps is 40, not the protocol's"),
+        (
+            {"protocol": "paper", "models": {"a": DEIT}},
+            "none is judged: 2 images rather than 50,000",
+        ),
     ],
 )
 def test_reasons_why_not(options: dict[str, Any], words: str, tmp_path: Path) -> None:
     run = write_run(tmp_path, {"a": {"pgd@4/255": [0, 9]}}, **options)
-    _, cells = beside("table1", run)
-    assert words in cells["PGD 4/255 top-1"]["verdict"]
+    table, _ = beside("table1", run)
+    assert words in table.title
 
 
 @pytest.mark.slow
@@ -139,11 +164,12 @@ def test_corruption_errors_have_no_interval(tmp_path: Path) -> None:
     names = [f"imagenet-c/{name}/{level}" for name in (*MAIN, *EXTRA) for level in SEVERITIES]
     outcomes: Outcomes = {name: [0, 9] for name in names}
     run = write_run(tmp_path, {"a": outcomes}, models={"a": DEIT})
-    _, cells = beside("table2", run)
+    table, cells = beside("table2", run)
     assert set(cells) == {"ImageNet-C mCE", "ImageNet-C (extra) mean CE"}
     assert cells["ImageNet-C mCE"]["published"] == "72.21"
     assert cells["ImageNet-C mCE"]["to"] == ""
-    assert "2 images rather than 50,000" in cells["ImageNet-C mCE"]["verdict"]
+    assert "2 images rather than 50,000" in table.title
+    assert "it has no interval" in table.title
 
 
 @pytest.mark.slow

@@ -18,6 +18,16 @@ def print_table(table: Table, console: Console, *, notes: bool = True) -> None:
     print_title(table.title, console, style="bold")
     if table.place:
         print_title(table.place, console)
+    for group in dict.fromkeys(table.group_of) if table.stacked else ():
+        print_title(group, console, style="italic")
+        _print_rows(table.of_group(group), console)
+    if not table.stacked:
+        _print_rows(table, console)
+    if notes:
+        print_notes(table.notes, console)
+
+
+def _print_rows(table: Table, console: Console) -> None:
     groups, last = table.group_of, len(table.frame) - 1
     print_columns(
         *text_columns(table),
@@ -25,8 +35,6 @@ def print_table(table: Table, console: Console, *, notes: bool = True) -> None:
         styles={place: STYLES[kind] for place, kind in table.marks.items()},
         ends=[row for row in range(last) if groups[row] != groups[row + 1]],
     )
-    if notes:
-        print_notes(table.notes, console)
 
 
 def print_columns(
