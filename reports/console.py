@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 from rich.console import Console
@@ -20,9 +20,11 @@ from .imagenet_c.corruption_scores import (
 )
 from .merging.runs import Runs
 from .metrics.flags import explain_flag
-from .metrics.notes import common_flags, flags_of, mean_and_spread, notes
+from .metrics.notes import brief, common_flags, flags_of, mean_and_spread
+from .metrics.notes import notes as every_note
 from .tables.formats.as_console import print_columns, print_notes, print_title
 from .tables.formats.layout import TextColumn
+from .text.condition_names import with_short_names
 
 MARKS = {"error": "error", INCOMPLETE: "part"}
 """What stands in place of a corruption's error where it has none."""
@@ -48,7 +50,14 @@ def print_results(
     print_report(runs, table, corruption_scores(table, reference=reference), console)
 
 
-def print_report(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, console: Console) -> None:
+def print_report(
+    runs: Runs,
+    table: pd.DataFrame,
+    scores: pd.DataFrame,
+    console: Console,
+    *,
+    notes: Literal["every", "brief", "none"] = "every",
+) -> None:
     """Print one section per label and data set, then what must be known about the numbers.
 
     Corruptions have tables of their own.
@@ -58,7 +67,9 @@ def print_report(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, console:
         table: `results` of the runs.
         scores: `corruption_scores` of the table.
         console: where to.
+        notes: whether all are printed; flags and failures, with the others summed up; or none.
     """
+    table = with_short_names(table)
     common = common_flags(table)
     subjects = table[~table["attack"].isin(CORRUPTED)].groupby(["label", "dataset"], sort=False)
     for (label, dataset), rows in subjects:
@@ -70,7 +81,8 @@ def print_report(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, console:
             title = f"{label} on {dataset}: the protocols side by side, top-1 %"
             _print_side_by_side(title, rows, console)
     print_corruptions(table, scores, console)
-    print_notes(notes(runs, table), console)
+    if notes != "none":
+        print_notes(every_note(runs, table) if notes == "every" else brief(runs, table), console)
 
 
 def _print_section(title: str, section: pd.DataFrame, common: set[str], console: Console) -> None:

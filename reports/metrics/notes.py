@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
-from robustbench_twicing.files.printable import name_some
+from robustbench_twicing.files.printable import count, name_some
 from robustbench_twicing.records.schema import Status
 
 from ..merging.runs import Entry, Runs
@@ -24,22 +24,75 @@ def notes(runs: Runs, table: pd.DataFrame) -> list[str]:
         table: rows of their `results`; the index says which entries they are.
     """
     entries = [runs.entries[position] for position in table.index]
-    sentences = [
+    of_attacks = [note for entry in entries for note in entry.condition.notes]
+    remarks = [sentence for sentence, _ in _remarks(entries)]
+    sentences = [*_protocols(table), *of_attacks, *_flags(table), *remarks]
+    sentences += _preprocessing(entries)
+    return list(dict.fromkeys([*sentences, *_not_scored(runs, table), *runs.notes]))
+
+
+def brief(runs: Runs, table: pd.DataFrame) -> list[str]:
+    """As `notes`, with those of models and attacks summed up: whose weights, and how many more.
+
+    Args:
+        runs: merged runs.
+        table: rows of their `results`.
+    """
+    entries = [runs.entries[position] for position in table.index]
+    of_attacks = [note for entry in entries for note in entry.condition.notes]
+    of_models = [sentence for sentence, of_data in _remarks(entries) if not of_data]
+    more = len(dict.fromkeys([*of_attacks, *of_models, *_preprocessing(entries)]))
+    hidden = f"{count(more, 'more note')} on models and attacks: --notes"
+    summed_up = "; ".join([*_weights(entries), *([hidden] if more else [])])
+    remarks = [sentence for sentence, of_data in _remarks(entries) if of_data]
+    sentences = [*_protocols(table), *_flags(table), *remarks]
+    sentences += [*_not_scored(runs, table), *runs.notes, *([summed_up] if summed_up else [])]
+    return list(dict.fromkeys(sentences))
+
+
+def _protocols(table: pd.DataFrame) -> list[str]:
+    return [
         f"protocol {name}: {PROTOCOLS[name].meaning}"
         for name in table["protocol"].unique()
         if name != "pixel" or table["protocol"].nunique() > 1
     ]
-    sentences += [note for entry in entries for note in entry.condition.notes]
-    sentences += [f"{flag}: {explain_flag(flag)}" for flag in sorted(common_flags(table))]
-    sentences += [*_marked(table), *_draws(table)]
+
+
+def _flags(table: pd.DataFrame) -> list[str]:
+    common = [f"{flag}: {explain_flag(flag)}" for flag in sorted(common_flags(table))]
+    return [*common, *_marked(table), *_draws(table)]
+
+
+def _remarks(entries: Sequence[Entry]) -> list[tuple[str, bool]]:
+    """What is noted of models and data sets, and whether it is of data: then it is always shown."""
+    sentences: list[tuple[str, bool]] = []
     for entry in entries:
         label, dataset = entry.evaluation.label, entry.evaluation.dataset
-        sentences += [f"{label}: {note}" for note in entry.evaluation.record.notes]
-        sentences += [f"{entry.dataset}: {note}" for note in dataset.notes]
-        left_out = ", ".join(entry.manifest.left_out)
-        sentences += [f"left out of the suite by --without: {left_out}"] if left_out else []
-    sentences += _preprocessing(entries)
-    return list(dict.fromkeys([*sentences, *_not_scored(runs, table), *runs.notes]))
+        sentences += [(f"{label}: {note}", False) for note in entry.evaluation.record.notes]
+        sentences += [(f"{entry.dataset}: {note}", True) for note in dataset.notes]
+        if left_out := ", ".join(entry.manifest.left_out):
+            sentences.append((f"left out of the suite by --without: {left_out}", True))
+    return sentences
+
+
+WEIGHTS = {
+    "bundled": "bundled weights",
+    "pretrained": "timm's pretrained weights",
+    "user code": "a user's own code",
+}
+"""What is said of checkpoints that are no files."""
+
+
+def _weights(entries: Sequence[Entry]) -> list[str]:
+    """How many models have weights of which kind."""
+    kinds: dict[str, dict[str, None]] = {}
+    for entry in entries:
+        checkpoint = entry.evaluation.record.checkpoint
+        if checkpoint:
+            other = "random weights" if checkpoint.startswith("random:") else "weights of a file"
+            labels = kinds.setdefault(WEIGHTS.get(checkpoint, other), {})
+            labels[entry.evaluation.label] = None
+    return [f"{count(len(labels), 'model')}: {kind}" for kind, labels in kinds.items()]
 
 
 def _preprocessing(entries: Sequence[Entry]) -> list[str]:

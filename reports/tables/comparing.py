@@ -1,6 +1,6 @@
 """A comparison as tables."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
@@ -11,6 +11,7 @@ from ..metrics.flags import by_weight, explain_flag
 from ..metrics.notes import flags_of, where
 from ..statistics.comparison import ALL_IMAGES, Comparison
 from ..statistics.paired import DRAWS
+from ..text.condition_names import with_short_names
 from ..text.file_names import file_name
 from .table import ABOUT, Column, Table
 
@@ -27,6 +28,13 @@ SHOWN = {
     "verdict": Column("verdict", digits=None),
 }
 """Columns of the comparison, and what they are called here."""
+IN_BRIEF = {
+    **{name: SHOWN[name] for name in ("baseline_top1", "top1", "difference", "verdict")},
+    "low": Column("from", digits=1),
+    "high": Column("to", digits=1),
+    "p_holm": SHOWN["p_holm"],
+}
+"""Those from which the verdict can be read, the verdict beside the difference."""
 NO_TEST = (
     "no test: a budget of 0 shows the clean images once more, and random noise is a control; they "
     "are none of the comparisons that are corrected for."
@@ -40,28 +48,44 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     groups = rows.groupby(["dataset", "protocol"], sort=False)
     title = TITLE.format(f"Models against {comparison.baseline}")
     below = comparison_notes(comparison)
-    return [_table(part, ["label", "condition"], title, below) for _, part in groups]
+    keys = ["label", "condition"]
+    return [_table(part, keys, title, SHOWN, below) for _, part in groups]
 
 
-def tables_by_model(comparison: Comparison) -> list[Table]:
-    """One narrow table for each data set, protocol and model; `comparison_notes` go below all."""
+def tables_by_model(comparison: Comparison, *, every_column: bool = True) -> list[Table]:
+    """One narrow table for each data set, protocol and model; `comparison_notes` go below all.
+
+    Args:
+        comparison: of models with one of them.
+        every_column: all of `SHOWN`; else those of `IN_BRIEF`, which fit into 80 columns.
+    """
+    first = {name: SHOWN[name] for name in IN_BRIEF if name not in ("low", "high", "p_holm")}
+    shown = {**first, **SHOWN} if every_column else IN_BRIEF
     rows = _in_words(comparison.rows)
     groups = rows.groupby(["dataset", "protocol", "label"], sort=False)
     return [
-        _table(part, ["condition"], TITLE.format(f"{label} against {comparison.baseline}"), ())
+        _table(part, ["condition"], TITLE.format(f"{label} against {comparison.baseline}"), shown)
         for (_, _, label), part in groups
     ]
 
 
-def comparison_notes(comparison: Comparison) -> tuple[str, ...]:
-    """What the columns are, and what was compared on some images only, or not at all."""
+def comparison_notes(comparison: Comparison, *, every_column: bool = True) -> tuple[str, ...]:
+    """What the columns are, and what was compared on some images only, or not at all.
+
+    Args:
+        comparison: of models with one of them.
+        every_column: as for `tables_by_model`.
+    """
     rows = comparison.rows
     partly = rows[rows["images"] != ALL_IMAGES]
+    only = " only: images that only one of the two has right."
+    test = "p: McNemar's exact test; Holm:" if every_column else "Holm: McNemar's exact test,"
     return (
         "diff.: model minus base, percentage points; from, to: its 95 % bootstrap interval over "
-        f"images ({DRAWS:,} seeded samples). only: images that only one of the two has right.",
-        f"p: McNemar's exact test; Holm: corrected over {corrected_over(comparison)}. "
+        f"images ({DRAWS:,} seeded samples).{only if every_column else ''}",
+        f"{test} corrected over {corrected_over(comparison)}. "
         "better, worse: Holm below 0.05; not shown: these images show no difference.",
+        *([] if every_column else ["p by itself, and images that only one has right: --notes."]),
         *([NO_TEST] if rows["p_holm"].isna().any() else ()),
         *(
             f"{row['label']} {row['condition']} is compared on {row['images']} images"
@@ -103,14 +127,21 @@ def _flags(rows: pd.DataFrame) -> Iterator[str]:
 
 
 def _in_words(rows: pd.DataFrame) -> pd.DataFrame:
-    """With verdicts."""
+    """With verdicts, and own attacks under their functions' names."""
     verdict = rows["difference"].gt(0).map({True: "better", False: "worse"})
     verdict = verdict.where(rows["significant"], "not shown")
-    return rows.assign(verdict=verdict.where(rows["p_holm"].notna(), "no test"))
+    named = with_short_names(rows)
+    return named.assign(verdict=verdict.where(rows["p_holm"].notna(), "no test"))
 
 
-def _table(rows: pd.DataFrame, keys: Sequence[str], title: str, notes: tuple[str, ...]) -> Table:
-    frame = rows.set_index(list(keys))[list(SHOWN)]
+def _table(
+    rows: pd.DataFrame,
+    keys: Sequence[str],
+    title: str,
+    shown: Mapping[str, Column],
+    notes: tuple[str, ...] = (),
+) -> Table:
+    frame = rows.set_index(list(keys))[list(shown)]
     frame = frame.rename_axis(["model" if key == "label" else key for key in keys])
     first = rows.iloc[0]
     about = rows[list(ABOUT)].astype(str)
@@ -118,7 +149,7 @@ def _table(rows: pd.DataFrame, keys: Sequence[str], title: str, notes: tuple[str
         file_name("comparison", first["dataset"], first["protocol"]),
         title,
         frame,
-        tuple(SHOWN.values()),
+        tuple(shown.values()),
         about.set_axis(frame.index),
         groups=tuple(str(label) for label in rows["label"]),
         notes=notes,

@@ -13,12 +13,23 @@ from robustbench_twicing.errors import UserError
 from ..merging.runs import Runs
 from ..metrics.notes import notes
 from ..metrics.results import COLUMNS
+from ..text.condition_names import with_short_names
 from ..text.file_names import file_name
 from .cells import about, blocks, check_alike, unscored
 from .table import Best, Column, Table
 
 PERCENT = ("top1", "top5", "top1_ci_low", "top1_ci_high", "robust_top1")
 MEASURED = {"linf_255_max": 3, "seconds": 1, "eps_255": 3, "eps_pixel_255_max": 3}
+MEANT = {
+    **dict.fromkeys(("accuracy", "acc", "top-1", "acc1", "acc@1"), "top1"),
+    **dict.fromkeys(("top-5", "acc5", "acc@5"), "top5"),
+    **dict.fromkeys(("robust", "robust_accuracy"), "robust_top1"),
+    **dict.fromkeys(("budget", "epsilon"), "eps"),
+    **dict.fromkeys(("data", "data_set"), "dataset"),
+    **dict.fromkeys(("name", "network"), "label"),
+    "images": "n_images",
+}
+"""Columns by other names that people have for them."""
 SPLIT = ("dataset", "protocol")
 """Numbers that differ in these are in tables of their own, unless columns (or rows) say them."""
 NORM = "norm"
@@ -52,6 +63,7 @@ def pivot_tables(
             "protocols never share a column, so protocol cannot be among --rows; put it among "
             "--columns, or leave it out for tables of their own"
         )
+    table = with_short_names(table)
     split = [*(name for name in SPLIT if name not in (*rows, *columns)), NORM]
     place = split if "protocol" in columns and table[NORM].nunique() > 1 else split[:-1]
     parts = blocks(table, split)
@@ -64,9 +76,10 @@ def _check_names(names: Sequence[str], **options: Sequence[str]) -> None:
             raise UserError(f"--{option} is empty; name columns of results.csv, like label")
     for name in names:
         if name not in COLUMNS:
-            near = get_close_matches(name, COLUMNS, n=1)
+            near = [MEANT[name]] if name in MEANT else get_close_matches(name, COLUMNS, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise UserError(f"results.csv has no column {name!r}.{hint}")
+            known = ", ".join(COLUMNS)
+            raise UserError(f"results.csv has no column {name!r}.{hint} It has {known}")
         if list(names).count(name) > 1:
             raise UserError(
                 f"{name} is named twice in --rows, --columns and --values; name it once"

@@ -42,7 +42,6 @@ def build_app() -> typer.Typer:
         name="robustbench-twicing",
         help="Adversarial robustness of vision transformers: evaluate, report, compare.",
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
@@ -50,7 +49,10 @@ def build_app() -> typer.Typer:
     @app.callback()
     def about(
         version: bool = typer.Option(
-            False, "--version", help="Print the version.", is_eager=True, callback=_show_version
+            *(False, "--version", "-V"),
+            help="Print the version.",
+            is_eager=True,
+            callback=_show_version,
         ),
     ) -> None:
         pass

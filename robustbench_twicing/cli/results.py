@@ -1,11 +1,22 @@
 """Results as eval, report, compare and demo show and save them, and the exit status."""
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
-from reports import Runs, save_corruption_scores, save_results
+from reports import (
+    Runs,
+    corruption_scores,
+    merge,
+    results,
+    save_corruption_scores,
+    save_results,
+    with_worst,
+)
 from reports.console import print_report
 from reports.metrics.radii import radius_curves, save_radii
 from reports.metrics.transfer import save_transfers, transfer_rates
@@ -14,8 +25,77 @@ from reports.tables.comparing import comparison_tables
 from reports.tables.formats import FORMATS, write_tables
 
 from ..errors import UserError
+from ..evaluation.distributed import join_team
+from .request.options import EvalOptions
+from .request.output import Output, OutputOptions
+from .run import evaluate, images_left
 from .signals import DONE, ERROR_ROWS, INCOMPLETE
-from .terminal import Console
+from .terminal import Console, print_records
+
+if TYPE_CHECKING:
+    from ..evaluation.options import Shard
+    from ..records.run_folder import RunFolder
+    from .request.request import Request
+
+PLAIN = Output()
+"""Tables, flags and where the files are."""
+
+
+def evaluate_and_show(
+    options: OutputOptions,
+    read: "Callable[[EvalOptions], Request] | None" = None,
+    *,
+    prints: bool = True,
+) -> int:
+    """Load, evaluate, write results.csv, print the table.
+
+    Args:
+        options: as typed.
+        read: as `evaluate` takes it.
+        prints: whether the results are printed, or written alone.
+
+    Returns:
+        Exit status.
+    """
+    team = join_team()
+    done = evaluate(options, team, read=read, quiet=options.quiet)
+    if not team.is_main:
+        return DONE
+    folder, complete = done.run.folder, done.run.complete
+    show = partial(_show, folder, done.shard, options.output, prints=prints)
+    status = show()
+    if folder.complete and not complete:
+        # Another process finished the last part meanwhile, and its results.csv may have been
+        # written over by this one's, which lacks that part.
+        status = show()
+    for line in done.models_left_out:
+        _say(line, options.output)
+        status = ERROR_ROWS
+    if folder.complete or not done.unfinished:
+        return status
+    sys.stderr.write(f"{done.unfinished}\n")
+    return INCOMPLETE if status == DONE else status
+
+
+def _show(folder: "RunFolder", shard: "Shard", output: Output, *, prints: bool) -> int:
+    """Save and show what there is now; the exit status, for which a shard needs its own parts."""
+    runs = with_worst(merge([folder]))
+    table = results(runs)
+    scores = corruption_scores(table)
+    if prints:
+        show_results(runs, table, scores, folder=folder.path, must_save=True, output=output)
+    else:
+        save_tables(runs, table, scores, folder.path)
+    status = exit_status(table)
+    if status == INCOMPLETE and shard.count > 1 and not images_left(folder, shard):
+        _say(f"shard {shard.index}/{shard.count} is done; report merges when all are.", output)
+        return DONE
+    return status
+
+
+def _say(line: str, output: Output) -> None:
+    """Below the tables; on standard error where standard output holds records."""
+    Console(stderr=output.json).print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 def show_results(
@@ -25,8 +105,9 @@ def show_results(
     *,
     folder: Path | None,
     must_save: bool = False,
+    output: Output = PLAIN,
 ) -> None:
-    """Print the tables; write the CSV files where they belong, in the folder of a single run.
+    """Print tables or records; write the CSV files where they belong, in a single run's folder.
 
     Neither is lost where the other fails: they are written first, and what went wrong with that is
     said last.
@@ -37,6 +118,7 @@ def show_results(
         scores: `corruption_scores` of them.
         folder: of the run; None where there are several, and nothing is written.
         must_save: whether files that cannot be written are an error, or a line.
+        output: what is printed.
 
     Raises:
         UserError: a file that must be written cannot be.
@@ -48,8 +130,12 @@ def show_results(
             paths = save_tables(runs, table, scores, folder)
     except UserError as error:
         problem = error
-    print_report(runs, table, scores, console)
-    for path in paths:
+    if output.json:
+        print_results_json(table)
+    else:
+        notes: Literal["every", "brief", "none"] = "every" if output.notes else "brief"
+        print_report(runs, table, scores, console, notes="none" if output.quiet else notes)
+    for path in [] if output.json or output.quiet else paths:
         console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
     if problem is not None and must_save:
         raise problem
@@ -79,6 +165,11 @@ def save_tables(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, folder: P
         paths.append(save_corruption_scores(scores, folder))
     paths += save_radii(radius_curves(runs, table), folder)
     return paths + save_transfers(transfer_rates(runs, table), folder)
+
+
+def print_results_json(table: pd.DataFrame) -> None:
+    """Print rows of results or of a comparison as JSON; what is not there is null."""
+    print_records(table.astype(object).where(table.notna(), None).to_dict("records"))
 
 
 def exit_status(table: pd.DataFrame) -> int:

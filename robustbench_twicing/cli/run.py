@@ -11,9 +11,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import UserError
-from .progress import TeamReport, show_progress
 from .request.options import EvalOptions
-from .signals import DONE, ERROR_ROWS, INCOMPLETE, StoppedError, stopping_on_signals
+from .signals import StoppedError, stopping_on_signals
 
 if TYPE_CHECKING:
     from ..evaluation.distributed import Team
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from ..evaluation.progress import Report, Step, Stop
     from ..evaluation.runner import Run
     from ..records.run_folder import RunFolder
+    from .progress import TeamReport
     from .request.request import Request
 
 HOUR = 3600.0
@@ -52,6 +52,7 @@ def evaluate(
     *,
     again: str = "",
     read: "Callable[[EvalOptions], Request] | None" = None,
+    quiet: bool = False,
 ) -> EvalStatus:
     """Load and evaluate with progress.
 
@@ -60,6 +61,7 @@ def evaluate(
         team: the processes that share the work, each with the same options.
         again: how to go on after an interruption; empty: with the run folder.
         read: from options to what is to be done; `make_request` unless given.
+        quiet: without progress, and without the name of the run folder.
 
     Raises:
         UserError: a mistake in the options, or one that the work comes upon.
@@ -74,7 +76,7 @@ def evaluate(
     go_on = again or f"what was finished is kept; the same command with --out {out} continues it"
     try:
         with stopping_on_signals(stop, f"ended; {go_on}"):
-            done = _work(request, out, team, stop)
+            done = _work(request, out, team, stop, quiet=quiet)
     except KeyboardInterrupt:
         raise StoppedError(f"stopped; {go_on}") from None
     left = images_left(done.folder, shard)
@@ -85,57 +87,6 @@ def evaluate(
     why = stop.reason or "another process works on them, or ended before it had done them"
     unfinished = f"{left} images left ({why}); {go_on}"
     return EvalStatus(done, shard, left, unfinished, request.models_left_out)
-
-
-def evaluate_and_show(
-    options: EvalOptions, read: "Callable[[EvalOptions], Request] | None" = None
-) -> int:
-    """Load, evaluate, write results.csv, print the table.
-
-    Args:
-        options: as typed.
-        read: as `evaluate` takes it.
-
-    Returns:
-        Exit status.
-    """
-    from ..evaluation.distributed import join_team
-    from .terminal import Console
-
-    team = join_team()
-    done = evaluate(options, team, read=read)
-    if not team.is_main:
-        return DONE
-    folder, complete = done.run.folder, done.run.complete
-    status = _show(folder, done.shard)
-    if folder.complete and not complete:
-        # Another process finished the last part meanwhile, and its results.csv may have been
-        # written over by this one's, which lacks that part.
-        status = _show(folder, done.shard)
-    for line in done.models_left_out:
-        Console().print(line, soft_wrap=True, highlight=False, markup=False)
-        status = ERROR_ROWS
-    if folder.complete or not done.unfinished:
-        return status
-    sys.stderr.write(f"{done.unfinished}\n")
-    return INCOMPLETE if status == DONE else status
-
-
-def _show(folder: "RunFolder", shard: "Shard") -> int:
-    """Save and show what there is now; the exit status, for which a shard needs its own parts."""
-    from reports import corruption_scores, merge, results, with_worst
-
-    from .results import exit_status, show_results
-    from .terminal import Console
-
-    runs = with_worst(merge([folder]))
-    table = results(runs)
-    show_results(runs, table, corruption_scores(table), folder=folder.path, must_save=True)
-    status = exit_status(table)
-    if status == INCOMPLETE and shard.count > 1 and not images_left(folder, shard):
-        Console().print(f"shard {shard.index}/{shard.count} is done; report merges when all are.")
-        return DONE
-    return status
 
 
 def images_left(folder: "RunFolder", shard: "Shard") -> int:
@@ -191,11 +142,19 @@ def _on_own_gpu(options: EvalOptions, team: "Team") -> EvalOptions:
     return replace(options, device=f"cuda:{team.local_rank}")
 
 
-def _work(request: "Request", out: Path, team: "Team", stop: "Stop") -> "Run":
+def _work(request: "Request", out: Path, team: "Team", stop: "Stop", *, quiet: bool) -> "Run":
     from ..evaluation.runner import evaluate_models
+    from .progress import TeamReport, computed, show_progress
 
     images, units = _amount(request)
-    with show_progress(images, units, hidden=not team.is_main) as show:
+    progress = show_progress(
+        images,
+        units,
+        models=list(request.models),
+        conditions=computed([item for task in request.tasks for item in task.conditions]),
+        hidden=quiet or not team.is_main,
+    )
+    with progress as show:
         report = show if team.size == 1 else TeamReport(team, show)
         done = evaluate_models(
             request.models,
@@ -203,7 +162,7 @@ def _work(request: "Request", out: Path, team: "Team", stop: "Stop") -> "Run":
             out=out,
             options=request.options,
             left_out=request.left_out,
-            report=_announce(out, report) if team.is_main else report,
+            report=_announce(out, report) if team.is_main and not quiet else report,
             stop=stop,
         )
         if isinstance(report, TeamReport):
@@ -211,7 +170,7 @@ def _work(request: "Request", out: Path, team: "Team", stop: "Stop") -> "Run":
     return done
 
 
-def _wait(team: "Team", report: TeamReport, stop: "Stop", left: Callable[[], int]) -> None:
+def _wait(team: "Team", report: "TeamReport", stop: "Stop", left: Callable[[], int]) -> None:
     """Rank 0 waits until the others are done, and until it sees what they wrote."""
     whole = team.finish(early=bool(stop.reason), meanwhile=report.update)
     report.update()

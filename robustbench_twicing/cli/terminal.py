@@ -1,9 +1,10 @@
 """The terminal: a console that nothing steers, and standard streams that may be closed or full."""
 
 import io
+import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TextIO, cast
 
 from rich.console import Console as RichConsole
@@ -27,6 +28,16 @@ class Console(RichConsole):
             yield (
                 segment if segment.control else segment._replace(text=printable_lines(segment.text))
             )
+
+
+def print_records(rows: Iterable[Mapping[Any, Any]]) -> None:
+    """Print an array of JSON objects on standard output, one a line, in ASCII.
+
+    Raises:
+        ValueError: a number that is not finite, which JSON has not.
+    """
+    lines = ",\n".join(json.dumps(row, allow_nan=False) for row in rows)
+    sys.stdout.write(f"[\n{lines}\n]\n" if lines else "[]\n")
 
 
 def prepare_streams() -> None:

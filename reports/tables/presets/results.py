@@ -7,6 +7,7 @@ import pandas as pd
 
 from ...merging.runs import Runs
 from ...metrics.notes import notes
+from ...text.condition_names import with_short_names
 from ...text.file_names import file_name
 from ..cells import about, unscored
 from ..table import Column, Table
@@ -34,6 +35,7 @@ KEYS = ("label", "condition")
 def all_results(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
     """One table: labels and conditions down, their numbers across."""
     del choices
+    rows = with_short_names(rows)
     absent = {"status"} if (rows["status"] == "ok").all() else set()
     absent |= {name for name in OPTIONAL if rows[name].isna().all()}
     shown = {name: column for name, column in SHOWN.items() if name not in absent}

@@ -1,8 +1,15 @@
 """attacks: what can be run, with norm, knowledge, source and constants."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from ..request.output import Json
+
+if TYPE_CHECKING:
+    from attacks import AttackSpec
+
+    from ..terminal import Console
 
 
 def register(app: typer.Typer) -> None:
@@ -14,28 +21,29 @@ def run(
     library: Annotated[
         bool, typer.Option("--library", help="Also those of torchattacks and foolbox.")
     ] = False,
+    json: Json = False,
 ) -> None:
     """Print the attacks."""
     from attacks import ATTACKS, find_attack
     from attacks.corruptions import CORRUPTIONS
     from attacks.libraries import FOOLBOX, PRESETS, TORCHATTACKS
 
-    from ..terminal import Console
+    from ..terminal import Console, print_records
 
     specs = sorted(ATTACKS.values(), key=lambda spec: spec.about.control)
     if library:
         specs += [find_attack(name) for name in PRESETS]
         specs += [find_attack(f"torchattacks:{name}") for name in TORCHATTACKS]
         specs += [find_attack(f"foolbox:{name}") for name in FOOLBOX]
+    if json:
+        corruptions = [
+            {"corruption": spec.name, "group": spec.group} for spec in CORRUPTIONS.values()
+        ]
+        print_records([*map(_record, specs), *corruptions])
+        return
     console = Console()
     for spec in specs:
-        constants = ", ".join(f"{name} {value}" for name, value in spec.settings.items())
-        console.print(f"[bold]{spec.name}[/bold]: {spec.norms}, {spec.knowledge}", highlight=False)
-        console.print(f"    {constants or 'no constants'}", highlight=False, soft_wrap=True)
-        console.print(f"    {spec.source}", highlight=False, soft_wrap=True)
-        for protocol, settings in spec.under.items():
-            changed = ", ".join(f"{name} {value}" for name, value in settings.items())
-            console.print(f"    under protocol {protocol}: {changed}", highlight=False)
+        _show(spec, console)
     groups = dict.fromkeys(spec.group for spec in CORRUPTIONS.values())
     for group in groups:
         names = ", ".join(spec.name for spec in CORRUPTIONS.values() if spec.group == group)
@@ -47,3 +55,25 @@ def run(
             f"({len(FOOLBOX)}): --library lists them. Your own: path/file.py:function.",
             highlight=False,
         )
+
+
+def _record(spec: "AttackSpec") -> dict[str, object]:
+    return {
+        "attack": spec.name,
+        "norms": spec.norms,
+        "protocols": list(spec.protocols),
+        "knowledge": spec.knowledge,
+        "source": spec.source,
+        "constants": dict(spec.settings),
+        "under": {protocol: dict(settings) for protocol, settings in spec.under.items()},
+    }
+
+
+def _show(spec: "AttackSpec", console: "Console") -> None:
+    constants = ", ".join(f"{name} {value}" for name, value in spec.settings.items())
+    console.print(f"[bold]{spec.name}[/bold]: {spec.norms}, {spec.knowledge}", highlight=False)
+    console.print(f"    {constants or 'no constants'}", highlight=False, soft_wrap=True)
+    console.print(f"    {spec.source}", highlight=False, soft_wrap=True)
+    for protocol, settings in spec.under.items():
+        changed = ", ".join(f"{name} {value}" for name, value in settings.items())
+        console.print(f"    under protocol {protocol}: {changed}", highlight=False)

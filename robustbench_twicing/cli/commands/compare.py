@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from ..request.output import Json, Notes, Quiet
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -23,6 +25,9 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Folder for comparison.csv, changed.csv and the tables.")
     ] = None,
+    notes: Notes = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Print differences with intervals and p values; write them, and the images that changed.
 
@@ -34,7 +39,7 @@ def run(
     from reports.tables.comparing import comparison_notes, tables_by_model
     from reports.tables.formats.as_console import print_notes, print_table
 
-    from ..results import exit_status, write_comparison
+    from ..results import exit_status, print_results_json, write_comparison
     from ..run_folders import check_out, open_runs
     from ..terminal import Console
 
@@ -42,11 +47,14 @@ def run(
     runs = with_worst(merge(open_runs(run_dirs)))
     table = results(runs)
     comparison = compare(runs, table, baseline=baseline, intersect=intersect, seed=seed)
-    console = Console()
-    for of_model in tables_by_model(comparison):
-        print_table(of_model, console)
-    print_notes(comparison_notes(comparison), console)
-    if out is not None:
-        for path in write_comparison(comparison, out):
-            typer.echo(f"written: {path}", err=True)
+    if json:
+        print_results_json(comparison.rows)
+    else:
+        console = Console()
+        for of_model in tables_by_model(comparison, every_column=notes):
+            print_table(of_model, console)
+        print_notes([] if quiet else comparison_notes(comparison, every_column=notes), console)
+    written = [] if out is None else write_comparison(comparison, out)
+    for path in [] if quiet else written:
+        typer.echo(f"written: {path}", err=True)
     return exit_status(table)

@@ -1,4 +1,4 @@
-"""eval: evaluate checkpoints into a run folder."""
+"""eval: evaluate checkpoints into a run folder, and show what came out."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -7,19 +7,24 @@ from typing import Annotated
 
 import typer
 
-from ..request.command import add_command
-from ..request.options import RUN, EvalOptions
-from ..run import evaluate_and_show
+from ..request.command import COMMON, add_command
+from ..request.options import RUN
+from ..request.output import Output, OutputOptions
 from ..signals import DONE, ERROR_ROWS
 
 ALL_IMAGES = 2**31
 """More than a data set has."""
 TRANSFER = "transfer"
 """Folder of the second run, in that of the first, and the preset that shows both."""
+EXAMPLES = (
+    "eval -m fmnist_fan=bundled --data fashion-mnist:test1000",
+    "eval -m deit_tiny_patch16_224=FILE.pth --data DIR",
+    "eval -m net.py:build --data DIR --attacks pgd --eps 4/255",
+)
 
 
 @dataclass(frozen=True)
-class TransferOptions(EvalOptions):
+class TransferOptions(OutputOptions):
     """Those of an evaluation, and whether every model is shown the others' images."""
 
     transfer: Annotated[
@@ -40,6 +45,8 @@ def register(app: typer.Typer) -> None:
         run,
         help_text="Evaluate checkpoints on images; continues a run.",
         options=TransferOptions,
+        common=(*COMMON, "notes", "json", "quiet"),
+        examples=EXAMPLES,
     )
 
 
@@ -49,6 +56,8 @@ def run(options: TransferOptions) -> int:
     Returns:
         Exit status.
     """
+    from ..results import evaluate_and_show
+
     return _run_and_transfer(options) if options.transfer else evaluate_and_show(options)
 
 
@@ -59,30 +68,37 @@ def _run_and_transfer(options: TransferOptions) -> int:
     """
     from ..request.request import default_out
     from ..request.transfer import make_sources_request, make_transfer_request
+    from ..results import evaluate_and_show
 
     saved = options.save_adversarial or ALL_IMAGES
     out = options.out or str(default_out(next(iter(options.model), "")))
     attacked = replace(options, save_adversarial=saved, out=out)
-    status = evaluate_and_show(attacked, make_sources_request)
+    prints = not options.json  # of two runs, the records are printed together
+    status = evaluate_and_show(attacked, make_sources_request, prints=prints)
     if status not in (DONE, ERROR_ROWS):
         return status
     second = Path(out) / TRANSFER
     on_all = replace(options, save_adversarial=0, out=str(second))
-    again = evaluate_and_show(on_all, partial(make_transfer_request, [Path(out)]))
+    read = partial(make_transfer_request, [Path(out)])
+    again = evaluate_and_show(on_all, read, prints=prints)
     if again in (DONE, ERROR_ROWS):
-        _show([Path(out), second])
+        _show_both([Path(out), second], options.output)
     return max(status, again)
 
 
-def _show(folders: list[Path]) -> None:
+def _show_both(folders: list[Path], output: Output) -> None:
     from reports import corruption_scores, merge, results, with_worst
     from reports.tables.formats.as_console import print_table
 
+    from ..results import print_results_json
     from ..run_folders import open_runs
     from ..tables import TableOptions, make_tables
     from ..terminal import Console
 
     runs = with_worst(merge(open_runs(folders)))
     table = results(runs)
+    if output.json:
+        print_results_json(table)
+        return
     for made in make_tables(runs, table, corruption_scores(table), TableOptions(TRANSFER, eps=[])):
-        print_table(made, Console())
+        print_table(made, Console(), notes=not output.quiet)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..request.output import Json
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -27,17 +29,21 @@ def models(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Count parameters and multiply-adds too.")
     ] = False,
+    json: Json = False,
 ) -> None:
     """List the models by name; any timm model can be had besides, as timm:NAME."""
     from ...models.resolve import resolve_model
     from ...models.table import MODELS
-    from ..terminal import Console
+    from ..terminal import Console, print_records
 
     names = _matching(pattern)
     chosen = [spec for spec in MODELS.values() if spec.name in names]
     if not chosen:
         # A name from timm, or a placement: anything --model takes; otherwise this explains.
         chosen = [resolve_model(pattern or "")]
+    if json:
+        print_records(_record(spec, verbose=verbose) for spec in chosen)
+        return
     console = Console()
     if not console.is_terminal:
         console = Console(width=WIDTH_IN_FILES)
@@ -68,6 +74,27 @@ def _named(specs: list[ModelSpec]) -> Table:
         also = ", ".join(spec.aliases)
         table.add_row(spec.name, spec.family, also, pixels, _weights(spec), spec.source)
     return table
+
+
+def _record(spec: ModelSpec, *, verbose: bool) -> dict[str, object]:
+    record: dict[str, object] = {
+        "model": spec.name,
+        "family": spec.family,
+        "also_called": list(spec.aliases),
+        "preprocessing": spec.preprocessing.as_dict(),
+        "weights": _weights(spec),
+        "source": spec.source,
+    }
+    if verbose:
+        from ...models.facts import model_facts
+
+        facts = model_facts(spec.name)
+        record |= {
+            "parameters": facts.parameters,
+            "keys": facts.state_keys,
+            "gmacs": facts.gmacs,
+        }
+    return record
 
 
 def _weights(spec: ModelSpec) -> str:

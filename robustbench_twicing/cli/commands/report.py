@@ -9,6 +9,7 @@ import typer
 from reports.tables.presets import preset_names
 
 from ...errors import UserError
+from ..request.output import Json, Notes, Output, Quiet
 
 if TYPE_CHECKING:
     from reports.tables.table import Table
@@ -80,6 +81,9 @@ def run(
             metavar="RUN_DIR[:LABEL]|FILE.csv", help="Unit of mCE in place of AlexNet's errors."
         ),
     ] = None,
+    notes: Notes = False,
+    json: Json = False,
+    quiet: Quiet = False,
 ) -> int:
     """Merge the run folders and show their results; a single one has results.csv made anew.
 
@@ -91,11 +95,17 @@ def run(
     from ..signals import DONE
     from ..tables import EFFICIENCY, TableOptions, check_options, make_efficiency_tables
 
+    output = Output(notes, json, quiet)
     options = TableOptions(preset, rows, columns, values, eps or [], mark, published)
     check_options(options)
     files = Files(output_format, plots, baseline, out, paper)
     files.check()
     check_out(out)
+    if json and (options.named or output_format is not None or out is not None):
+        raise UserError(
+            "--json prints the records of results.csv; for a table it is --format json, and files "
+            "are results.csv and those of --out"
+        )
     given = [name for name, value in (("normaliser", normaliser), ("plots", plots)) if value]
     if output_format == ROBUSTBENCH:
         usual = TableOptions(eps=[])._asdict()
@@ -105,7 +115,7 @@ def run(
                 f"--{asked[0]} is for tables and pictures, and --format robustbench makes none; "
                 f"leave --{asked[0]} out"
             )
-        return _write_robustbench(run_dirs, files)
+        return _write_robustbench(run_dirs, files, output)
     if preset == EFFICIENCY:
         if given:
             raise UserError(
@@ -114,14 +124,18 @@ def run(
             )
         tables = make_efficiency_tables(run_dirs, options)
         if files.console:
-            _print(tables)
-        _write(tables, files)
+            _print(tables, output)
+        _write(tables, files, output)
         return DONE
-    return _report(run_dirs, options, files, normaliser)
+    return _report(run_dirs, options, files, normaliser, output)
 
 
 def _report(
-    run_dirs: Sequence[Path], options: "TableOptions", files: "Files", normaliser_name: str | None
+    run_dirs: Sequence[Path],
+    options: "TableOptions",
+    files: "Files",
+    normaliser_name: str | None,
+    output: Output,
 ) -> int:
     from reports import corruption_scores, merge, read_normaliser, results, with_worst
     from reports.statistics.comparison import check_baseline
@@ -141,7 +155,7 @@ def _report(
     scores = corruption_scores(table, reference=reference)
     if files.console and not options.named:
         folder = folders[0].path if len(folders) == 1 else None
-        show_results(runs, table, scores, folder=folder)
+        show_results(runs, table, scores, folder=folder, output=output)
         if files.out is None:
             return exit_status(table)
     if files.out is None and files.output_format == "csv" and not options.named:
@@ -149,16 +163,16 @@ def _report(
         return exit_status(table)
     tables = make_tables(runs, table, scores, options)
     if options.named and files.console:
-        _print(tables)
+        _print(tables, output)
     if files.out is not None:
-        _say(save_tables(runs, table, scores, files.out))
-        _say(write_files(runs, table, scores, files))
+        _say(save_tables(runs, table, scores, files.out), output)
+        _say(write_files(runs, table, scores, files), output)
     if options.named or not files.page:
-        _write(tables, files)
+        _write(tables, files, output)
     return exit_status(table)
 
 
-def _write_robustbench(run_dirs: Sequence[Path], files: "Files") -> int:
+def _write_robustbench(run_dirs: Sequence[Path], files: "Files", output: Output) -> int:
     """JSON of every label, into files with --out, else on standard output."""
     from reports import merge, results, with_worst
     from reports.exports.model_info import write_model_info
@@ -180,20 +194,20 @@ def _write_robustbench(run_dirs: Sequence[Path], files: "Files") -> int:
         else:
             reasons = "; ".join(info.robustbench_twicing.why_not)
             path = write_model_info(info, files.out, label)
-            _say([f"{path}{reasons and f' (not all numbers: {reasons})'}"])
+            _say([f"{path}{reasons and f' (not all numbers: {reasons})'}"], output)
     return exit_status(table)
 
 
-def _print(tables: "Sequence[Table]") -> None:
+def _print(tables: "Sequence[Table]", output: Output) -> None:
     from reports.tables.formats.as_console import print_table
 
     from ..terminal import Console
 
     for table in tables:
-        print_table(table, Console())
+        print_table(table, Console(), notes=not output.quiet)
 
 
-def _write(tables: "Sequence[Table]", files: "Files") -> None:
+def _write(tables: "Sequence[Table]", files: "Files", output: Output) -> None:
     """Into files with --out, in all formats or the one asked for; else on standard output."""
     from reports.tables.formats import FORMATS, write_tables
 
@@ -201,11 +215,11 @@ def _write(tables: "Sequence[Table]", files: "Files") -> None:
 
     name = files.output_format
     if files.out is not None and name != CONSOLE:
-        _say(write_tables(tables, files.out, [name] if name else list(FORMATS)))
+        _say(write_tables(tables, files.out, [name] if name else list(FORMATS)), output)
     elif files.out is None and name not in (None, CONSOLE):
         typer.echo("\n".join(FORMATS[name].render(table) for table in tables), nl=False)
 
 
-def _say(paths: Sequence[Path | str]) -> None:
-    for path in paths:
+def _say(paths: Sequence[Path | str], output: Output) -> None:
+    for path in [] if output.quiet else paths:
         typer.echo(f"written: {path}", err=True)

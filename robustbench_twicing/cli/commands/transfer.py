@@ -7,16 +7,16 @@ from typing import Annotated
 import typer
 
 from ..request.command import add_command
-from ..request.options import EvalOptions
-from ..run import evaluate_and_show
+from ..request.output import OutputOptions
 
 OPTIONS = (
     *("model", "checkpoint", "weights", "label", "num_classes", "arch_override"),
     *("attention", "kernels", "memory_format"),
     *("resize", "crop", "interpolation", "mean", "std", "normalize"),
     *("batch_size", "part_size", "device", "threads", "max_hours", "shard", "out"),
+    *("notes", "json", "quiet"),
 )
-"""Of `EvalOptions`; images, attacks and seed are those of the runs."""
+"""Of `OutputOptions`; images, attacks and seed are those of the runs."""
 
 
 def register(app: typer.Typer) -> None:
@@ -30,17 +30,19 @@ def register(app: typer.Typer) -> None:
         "transfer",
         run,
         help_text="Score saved adversarial images of some models on others; continues a run.",
+        options=OutputOptions,
         only=OPTIONS,
         arguments={"run_dirs": runs},
     )
 
 
-def run(options: EvalOptions, run_dirs: list[Path]) -> int:
+def run(options: OutputOptions, run_dirs: list[Path]) -> int:
     """Score the images on every --model, as an ordinary run.
 
     Returns:
         Exit status, as that of eval.
     """
     from ..request.transfer import make_transfer_request
+    from ..results import evaluate_and_show
 
     return evaluate_and_show(options, partial(make_transfer_request, run_dirs))

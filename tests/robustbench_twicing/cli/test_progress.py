@@ -22,13 +22,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 CLEAN = Step("net", "clean", 0, 10, key="pixel:clean")
 PGD = Step("net", "pgd@1/255", 0, 30, key="pixel:pgd@1/255")
-PLACES = {"models": ["net", "other"], "conditions": ["pixel:clean", "pixel:pgd@1/255"]}
+KEYS = ["pixel:clean", "pixel:pgd@1/255"]
 
 
 def test_a_log_says_how_far_it_is_every_ten_seconds(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with show_progress(8, 80, **PLACES) as report:
+    with show_progress(8, 80, models=["net", "other"], conditions=KEYS) as report:
         for second, step in [
             (1, CLEAN),
             (11, PGD),
