@@ -50,6 +50,7 @@ def fgsm_sweep(
     knowledge="white box, one gradient",
     source="https://arxiv.org/abs/1412.6572",
     passes=lambda settings: (0, 1),
+    clean_gradient=lambda settings: True,
     white_box=True,
     draws=False,
     protocols=ALL_PROTOCOLS,

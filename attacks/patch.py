@@ -80,6 +80,7 @@ _declared = partial(
     knowledge="white box, one gradient a step",
     source="https://arxiv.org/abs/1801.02608",
     passes=_passes,
+    clean_gradient=lambda settings: settings["place"] == "gradient",
     white_box=True,
     contradiction=_contradiction,
     check_model=_check_model,

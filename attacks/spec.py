@@ -37,6 +37,8 @@ class AttackSpec:
         source: address of the paper.
         passes: from settings to images forward and backward per image, for the attack alone; None
             where that is not known beforehand.
+        clean_gradient: from settings to whether ``passes`` has the gradient at the clean images in
+            it, which is computed once for all attacks and budgets that follow it.
         settings: its constants.
         choices: the words that a constant may be, where it is one of a few.
         under: constants that differ under a protocol, by the protocol's name.
@@ -61,6 +63,7 @@ class AttackSpec:
     knowledge: str
     source: str
     passes: Callable[[Settings], tuple[int, int] | None] = lambda settings: None
+    clean_gradient: Callable[[Settings], bool] = lambda settings: False
     settings: Settings = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     under: Mapping[str, Settings] = field(default_factory=dict)
@@ -130,6 +133,7 @@ class AttackSpec:
             sweep=self.sweep,
             white_box=self.white_box,
             passes=None if passes is None else (passes[0] + SCORING_PASSES, passes[1]),
+            clean_gradient=spec.clean_gradient(settings),
             notes=self.notes,
             about=about,
             check_model=spec.check_model,

@@ -24,6 +24,8 @@ HOME = "https://github.com/Harry24k/adversarial-attacks-pytorch"
 BLACK_BOX = frozenset({"Square", "SPSA"})
 GRADIENT_FREE = frozenset({"AutoAttack", "Square"})
 """They find what gradients do not show: AutoAttack by the Square attack in it."""
+CLEAN_LOGITS = frozenset({"TPGD"})
+"""They compare with the clean answer, which takes a pass."""
 DLR_CLASSES = 4
 """Logits that the targeted DLR loss of APGDT and AutoAttack compares; the untargeted one: three."""
 NOTES = {
@@ -106,7 +108,7 @@ def torchattacks_attack(name: str, *, alias: str | None = None) -> AttackSpec:
         BlockSweep(recorded_name, partial(_run, constructor)),
         knowledge="black box, logits" if name in BLACK_BOX else "white box",
         source=source_of(constructor, HOME),
-        passes=_passes,
+        passes=partial(_passes, name),
         settings=constants,
         white_box=name not in BLACK_BOX,
         protocols=protocols,
@@ -175,10 +177,11 @@ def constructed(
     return attack
 
 
-def _passes(settings: Mapping[str, Any]) -> tuple[int, int] | None:
+def _passes(name: str, settings: Mapping[str, Any]) -> tuple[int, int] | None:
     """Steps where they are counted; AutoAttack and its parts stop when they like."""
     if "steps" in settings and "n_restarts" not in settings:
         repeats = settings.get("eot_iter", 1) * (settings.get("N", 0) + 1) * settings.get("m", 1)
         repeats *= settings.get("noise_batch_size", 1)
-        return settings["steps"] * repeats, settings["steps"] * repeats
+        passes = settings["steps"] * repeats
+        return passes + (name in CLEAN_LOGITS), passes
     return None

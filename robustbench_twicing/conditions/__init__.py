@@ -4,6 +4,7 @@
   do, and protocols; `ball`: the check that it did.
 - `distances`: how far an image was changed.
 - `condition`: `Condition`, one thing done to the images, with a stable id.
+- `charges`: which passes a run charges to which condition.
 - `recorded`: how run.json writes and reads what is in it; `About`, which reports need to know.
 - `attack_batch`: what an attack is given.
 - `suites`: ordered lists of conditions, as YAML files.
@@ -13,6 +14,7 @@ __all__ = [
     "attack_batch",
     "ball",
     "budgets",
+    "charges",
     "condition",
     "distances",
     "recorded",

@@ -79,6 +79,8 @@ class Condition:
             together.
         passes: images through the network forward and backward, per image, for the cost estimate;
             None where that is not known beforehand.
+        clean_gradient: ``passes`` has the gradient at the clean images in it, which all attacks
+            that follow it share; see `charges`.
         notes: sentences a reader of the numbers must know.
         flags: short marks that stay on the number (``200-way``).
         class_subset: the class list over whose logits the clean forward pass is scored once more,
@@ -102,6 +104,7 @@ class Condition:
     changed: Mapping[str, Any] = field(default_factory=dict)
     sweep: Annotated[Sweep | None, SkipValidation, Field(exclude=True)] = None
     passes: Annotated[tuple[int, int] | None, Field(exclude=True)] = (1, 0)
+    clean_gradient: Annotated[bool, Field(exclude=True)] = False
     notes: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     class_subset: Annotated[ClassList | None, Field(alias="over")] = None  # its name in version 1

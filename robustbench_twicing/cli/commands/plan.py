@@ -1,6 +1,5 @@
 """plan: what an evaluation would cost, without doing it."""
 
-import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -8,33 +7,29 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from ..progress import duration
-from ..request.command import add_command
+from ..request.command import COMMON, add_command
+from ..request.measuring import SAMPLE, SURVEYED, Speed, measure_making, measure_speed, surviving
 from ..request.options import EvalOptions
 from ..signals import DONE, ERROR_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import torch
-
-    from ...classifiers.classifier import Classifier
     from ...evaluation.tasks import Task
     from ..terminal import Console
-
-SAMPLE = 4
-"""Images of the measured batch."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    add_command(app, "plan", run, help_text="Cost of an eval with the same options; no work.")
+    help_text = "Cost of an eval with the same options; no work."
+    add_command(app, "plan", run, help_text=help_text, common=COMMON)
 
 
-class Speed(NamedTuple):
-    """Seconds per image of a forward pass, and of a backward pass to the input."""
+class Seconds(NamedTuple):
+    """What is expected, and what it is at most."""
 
-    forward: float
-    backward: float
+    expected: float
+    most: float
 
 
 def run(options: EvalOptions) -> int:
@@ -55,7 +50,7 @@ def run(options: EvalOptions) -> int:
         check_survivors(request.tasks)
     device = choose_device(request.options.device)
     console = Console()
-    total = corrupting = 0.0
+    total, most, corrupting = 0.0, 0.0, 0.0
     unknown: list[str] = []
     for line in request.messages:
         console.print(line, soft_wrap=True, highlight=False, markup=False)
@@ -65,15 +60,23 @@ def run(options: EvalOptions) -> int:
         for task in request.tasks:
             making = measure_making(classifier, task, request.options.seed)
             count = len(rescored(task.data, options.seed, options.score_8bit or "sample"))
-            total += _show(console, label, task, speed, unknown, making=making, rescored=count)
+            left = surviving(classifier, task, device) if options.survivors else {}
+            seconds = _show(
+                *(console, label, task, speed, unknown),
+                making=making,
+                rescored=count,
+                draws=options.draws,
+                left=left,
+            )
+            total, most = total + seconds.expected, most + seconds.most
             corrupting += len(task.data) * sum(making.values())
         console.print(
             f"Basis: one forward pass {1000 * speed.forward:.1f} ms and one backward pass "
             f"{1000 * speed.backward:.1f} ms per image, measured just now with batches of "
             f"{sample} on {device}, the faster of two."
         )
-    most = "at most " if request.options.survivors else ""
-    console.print(f"In all {most}about {duration(total)}, decoding of the images not included.")
+    bound = f" (at most {duration(most)})" if options.survivors else ""
+    console.print(f"In all about {duration(total)}{bound}, decoding of the images not included.")
     for line in _about_run(options, request.tasks):
         console.print(line, soft_wrap=True, highlight=False, markup=False)
     if corrupting:
@@ -91,8 +94,8 @@ def _about_run(options: EvalOptions, tasks: "Sequence[Task]") -> "Iterator[str]"
     """What makes the run cheaper, and what of one that is there already is computed again."""
     if options.survivors:
         yield (
-            "With --survivors that is an upper bound: images that one attack fools are left out by "
-            "those that follow, and how many these are is not known beforehand."
+            "With --survivors that is an estimate: to each attack as many images are left as FGSM "
+            f"leaves of the first {SURVEYED}; stronger attacks leave fewer."
         )
     if options.out is not None:
         yield from _tried_again(Path(options.out), tasks)
@@ -133,73 +136,51 @@ def _show(
     *,
     making: "Mapping[str, float]",
     rescored: int,
-) -> float:
-    """Print one table; return its seconds, and add what is not known beforehand to ``unknown``."""
+    draws: int,
+    left: "Mapping[str, float]",
+) -> Seconds:
+    """Print one table; return its seconds, and add what is not known beforehand to ``unknown``.
+
+    Args:
+        console: where to.
+        label: of the model.
+        task: data set and conditions.
+        speed: of the model.
+        unknown: conditions whose passes are not known beforehand.
+        making: seconds that an image of a condition takes to make.
+        rescored: images that are scored in 8 bits, too.
+        draws: of the network, in which every image is scored.
+        left: shares of the images that are attacked, where these are not all.
+    """
     from rich.markup import escape
     from rich.table import Table
+
+    from ...conditions.charges import charges
 
     images = len(task.data)
     title = escape(f"{label} on {task.data.name}, {images} images")
     columns = ["condition", "forward", "backward", "time", *(["its images"] if making else [])]
     table = Table(*columns, title=title)
-    total = 0.0
+    total = most = 0.0
+    charged = charges(task.conditions, draws)
     several = len({condition.protocol for condition in task.conditions}) > 1
     for condition in task.conditions:
         name = f"{condition.id} {condition.protocol}" if several else condition.id
-        if condition.passes is None:
+        passes = charged[condition.key]
+        if passes is None:
             table.add_row(escape(name), "?", "?", "?")
             unknown.append(condition.id)
             continue
-        forward, backward = (count * images for count in condition.passes)
-        forward += rescored if condition.is_attacked else 0
+        in_8_bits = rescored if condition.is_attacked else 0
+        whole = passes.forward * images + in_8_bits, passes.backward * images
+        share = left.get(condition.key, 1.0)
+        forward, backward = (round(share * count) for count in whole)
         seconds = forward * speed.forward + backward * speed.backward
         total += seconds
+        most += whole[0] * speed.forward + whole[1] * speed.backward
         row = [name, f"{forward:,}", f"{backward:,}", duration(seconds)]
         if condition.key in making:
             row.append(duration(images * making[condition.key]))
         table.add_row(*map(escape, row))
     console.print(table)
-    return total
-
-
-def measure_making(classifier: "Classifier", task: "Task", seed: int) -> dict[str, float]:
-    """Seconds that one image of every condition takes to make, by its key; one that fails has 0."""
-    from ...data.image_maker import ImageRequest, Maker
-
-    sourced = {
-        condition.key: condition.images
-        for condition in task.conditions
-        if condition.images is not None
-    }
-    maker = Maker(task.data, classifier.preprocessing, sourced, seed)
-    seconds = {}
-    for key in sourced:
-        start = time.perf_counter()
-        (made,) = maker.make(ImageRequest(key, [0]))
-        seconds[key] = 0.0 if isinstance(made, Exception) else time.perf_counter() - start
-    return seconds
-
-
-def measure_speed(classifier: "Classifier", count: int, device: "torch.device") -> Speed:
-    """Time one small grey batch forward and backward, the faster of two tries."""
-    import torch
-
-    from ...classifiers.gradient import eval_mode, input_gradient
-
-    crop = classifier.preprocessing.crop
-    x = torch.full((count, 3, crop, crop), 0.5, device=device)
-    y = torch.zeros(count, dtype=torch.long, device=device)
-    home = classifier.device
-    classifier.to(device)
-    forward, both = [], []
-    with eval_mode(classifier):
-        for _ in range(2):
-            start = time.perf_counter()
-            with torch.no_grad():
-                classifier(x).sum().item()
-            forward.append(time.perf_counter() - start)
-            start = time.perf_counter()
-            input_gradient(classifier, x, y).sum().item()
-            both.append(time.perf_counter() - start)
-    classifier.to(home)
-    return Speed(min(forward) / count, max(min(both) - min(forward), 0.0) / count)
+    return Seconds(total, most)

@@ -56,8 +56,8 @@ def test_passes_are_known_where_steps_are() -> None:
         name: foolbox_attack(name).condition(EPS, protocols[0]).passes
         for name, protocols in FOOLBOX.items()
     }
-    assert passes["LinfPGD"] == (40 + 1, 40)
-    assert passes["L2PGD"] == (50 + 1, 50)
+    assert passes["LinfPGD"] == (40 + 2, 40)
+    assert passes["L2PGD"] == (50 + 2, 50)
     assert passes["LinfDeepFoolAttack"] is None
     assert passes["LinfAdditiveUniformNoiseAttack"] is None
 
