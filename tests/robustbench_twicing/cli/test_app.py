@@ -1,5 +1,6 @@
 """Every mistake ends in one line on standard error, the right status, and no traceback."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -152,19 +153,35 @@ def test_a_model_that_cannot_be_had_is_status_1(
     check_one_line("\n".join(err), MODELS[name])
 
 
-def test_a_missing_checkpoint_names_the_three_ways_to_give_one(
-    site: Site, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("name", "ways"),
+    [
+        ("deit_tiny_patch16_224", ["FILE", "pretrained", "random:0"]),
+        ("deit_tiny_twicing_patch16_224", ["FILE", "random:0"]),
+        ("fmnist_deit", ["bundled", "FILE", "random:0"]),
+    ],
+)
+def test_a_missing_checkpoint_says_what_to_type(
+    name: str, ways: list[str], site: Site, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    wrong = site._replace(model="deit_tiny_patch16_224")
-    assert wrong.eval("--crop", "224") == 1
+    assert site._replace(model=name).eval("--crop", "224") == 1
     err = capsys.readouterr().err
-    check_one_line(err, "no checkpoint was given for deit_tiny_patch16_224")
-    for way in ("path of a checkpoint", "pretrained", "random:SEED"):
-        assert way in err
+    check_one_line(err, f"no checkpoint was given for {name}, and none is implied; write {name}=")
+    assert re.findall(rf"{name}=([\w:]+)", err) == ways, "what fits best comes first"
+
+
+@pytest.mark.slow
+def test_a_model_given_twice_is_called_that(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    assert site.eval("--model", site.model) == 1
+    words = f"--model {site.model} is given twice with the same weights; name it once, or give each"
+    check_one_line(capsys.readouterr().err, words)
 
 
 DATA = {
-    "nowhere": "no data at",
+    "nowhere": "; right are a folder of images, NAME=FOLDER of a known test set (imagenet, ",
+    "imagenet_a": "no data at {root}/imagenet_a; did you mean imagenet-a=FOLDER? right are",
+    "fashion-mnist": "; did you mean fashion-mnist:test1000? right are",
+    "samples": "; did you mean samples:imagenet? right are",
     "network.py": "network.py is a single file",
     "samples:cifar": "no samples are called 'samples:cifar'; there is samples:imagenet",
     "empty": "holds no images",
@@ -179,7 +196,7 @@ def test_data_that_cannot_be_had_are_status_1(
     (site.root / "empty").mkdir()
     command = ["eval", "--model", site.model, "--data", name, "--out", "run"]
     assert main(command) == 1
-    check_one_line(capsys.readouterr().err, DATA[name])
+    check_one_line(capsys.readouterr().err, DATA[name].format(root=site.root))
 
 
 @pytest.mark.slow
@@ -233,8 +250,9 @@ def test_help_is_status_0(arguments: list[str], capsys: pytest.CaptureFixture[st
     assert "Usage" in capsys.readouterr().out
 
 
-def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
+@pytest.mark.parametrize("option", ["-V", "--version"])
+def test_the_version(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([option]) == 0
     assert capsys.readouterr().out.strip() == robustbench_twicing.__version__
 
 
