@@ -33,6 +33,7 @@ def similarity_curves(
     tensor: str,
     tokens: str = "all",
     look_of: Mapping[str, Look] | None = None,
+    bands: bool = True,
 ) -> None:
     """Draw the mean cosine of pairs of tokens over the layer; 0 is what enters the first block.
 
@@ -46,16 +47,18 @@ def similarity_curves(
         tensor: ``attention``, ``block`` or ``mix``.
         tokens: ``all`` or ``patches``.
         look_of: look of each label; by order of appearance unless given.
+        bands: whether intervals are drawn.
     """
     look_of = look_of or looks(list(similarity["label"]))
     rows = _shown(similarity, tensor, tokens)
     curves = list(_curves(rows))
+    bands = bands and len(curves) <= MOST_BANDS
     conditions = [under for under in dict.fromkeys(rows["under"]) if under]
     for label, under, curve in curves:
         style = look_of[label]
         if conditions:
             style = style._replace(line=_line(conditions, under), filled=not under)
-        _draw(ax, curve, style, band=len(curves) <= MOST_BANDS)
+        _draw(ax, curve, style, band=bands)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("layer (0: input of the first)" if tensor == "block" else "layer")
     lowest = rows[["similarity", "similarity_ci_low"]].to_numpy(float).min(initial=0)
@@ -153,6 +156,27 @@ def similarity_pictures(
     title = f"Token similarity by layer: {place}, {TOKENS[tokens]}"
     alt = f"Line plots of the mean cosine of pairs of tokens over the layer. {title}. "
     alt += " ".join(_described(similarity, tensor, tokens) for tensor in tensors)
+    yield Picture("similarity", title, alt, figure)
+
+
+def paper_similarity(similarity: pd.DataFrame, *, tensor: str, tokens: str) -> Iterator[Picture]:
+    """One picture of one tensor in the form of arXiv 2503.00687: lines alone, names inside.
+
+    Args:
+        similarity: columns of similarity.csv.
+        tensor: which; the paper does not say of which its figure is.
+        tokens: ``all`` or ``patches``.
+    """
+    with styled():
+        figure = Figure(figsize=(4.2, 3.2))
+        ax = figure.subplots()
+        similarity_curves(ax, similarity, tensor=tensor, tokens=tokens, bands=False)
+        ax.set_title("")
+        ax.set_ylabel(f"average token cosine similarity\n({lettering(TITLES[tensor], 44)})")
+        ax.legend(loc="best")
+    place = ", ".join(dict.fromkeys(similarity["dataset"]))
+    title = f"Average token cosine similarity by layer: {place}, {TOKENS[tokens]}"
+    alt = f"A line plot. {title}. {_described(similarity, tensor, tokens)}"
     yield Picture("similarity", title, alt, figure)
 
 

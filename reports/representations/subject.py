@@ -1,9 +1,12 @@
 """One analysed model, and the numbers of each image that its tables are made from."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 
 class Subject(NamedTuple):
@@ -17,8 +20,10 @@ class Subject(NamedTuple):
         flags: what must be known about every number.
         images: ids of all images, in order.
         tables: by name of the analysis: ``image``, the columns that say of what a number is, and
-            those of numbers.
+            those of numbers; ``maps`` has those of attention that are drawn.
         under: id of the condition, such as ``pgd@1/255``; empty for the images as they are.
+        averages_twice: whether layers of its network are twicing.
+        crops: id of an image whose maps are there -> uint8 pixels (H, W, 3) that the network saw.
     """
 
     label: str
@@ -29,6 +34,8 @@ class Subject(NamedTuple):
     images: Sequence[str]
     tables: Mapping[str, pd.DataFrame]
     under: str = ""
+    averages_twice: bool = False
+    crops: Mapping[str, NDArray[np.uint8]] = MappingProxyType({})
 
     def flags_with(self, not_finite: int) -> str:
         """Flags of a row that leaves so many images out, whose tokens are no finite numbers."""

@@ -1,8 +1,8 @@
 """What a network makes of the tokens of an image: numbers that explain, beside those that score.
 
 - `similarity`: how alike the tokens of a layer are.
-- `attention`: how an attention matrix spreads its weights; `spectrum`: its eigenvalues; `kernels`:
-  eigencapacity.
+- `attention`: how an attention matrix spreads its weights; `attention_maps`: where to;
+  `spectrum`: its eigenvalues; `kernels`: eigencapacity.
 - `measures`: what is measured of each layer, and under which names; `running`: over all images.
 - `showing`: these images, as they are and under attacks and corruptions.
 - `record`: analysis.json, what the numbers are of.
@@ -13,7 +13,7 @@ loaded on first use, so that --help needs no torch.
 
 from importlib import import_module
 
-__all__ = ["kernels", "measures", "record", "running"]
+__all__ = ["attention_maps", "kernels", "measures", "record", "running"]
 """The modules that other rooms may use."""
 
 _FOR_SCRIPTS = {

@@ -1,7 +1,7 @@
 """analysis.json: which networks, weights and images the numbers beside it are of."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,12 @@ from ..conditions.condition import CLEAN, Condition
 from ..data.dataset import Dataset
 from ..evaluation.options import Options
 from ..files.atomic import write_atomically
+from ..files.printable import one_line
 from ..records.environment import describe_environment
 
 FILE = "analysis.json"
+LeftOut = Mapping[str, Mapping[str, Mapping[str, str]]]
+"""Label to condition, empty for the images as they are, to image, to why it is not there."""
 
 
 def describe(
@@ -23,7 +26,7 @@ def describe(
     options: Options,
     *,
     settings: Mapping[str, Any],
-    left_out: Mapping[str, Mapping[str, Mapping[str, str]]],
+    left_out: LeftOut,
     conditions: Sequence[Condition] = (),
     pictures: Sequence[str] = (),
 ) -> dict[str, Any]:
@@ -101,3 +104,17 @@ def save(described: Mapping[str, Any], folder: Path) -> Path:
     path = folder / FILE
     write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
     return path
+
+
+def left_out_lines(left_out: LeftOut) -> Iterator[str]:
+    """What is to be known of images that are not in the numbers of a condition.
+
+    Args:
+        left_out: as for `describe`.
+    """
+    for label, by_condition in left_out.items():
+        for under, images in by_condition.items():
+            if under and images:
+                noun = "image is" if len(images) == 1 else "images are"
+                reason = next(iter(images.values()))
+                yield f"{label} under {under}: {len(images)} {noun} left out: {one_line(reason)}"

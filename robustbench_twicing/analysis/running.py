@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..data.dataset import Dataset
 from ..errors import UserError
 from ..evaluation.options import Options
 from ..evaluation.progress import Report, silent
+from .attention_maps import KeptMaps, MapChoice
 from .measures import Measure
 from .showing import Shown, shown_images
 
@@ -31,11 +33,14 @@ class Measured(NamedTuple):
         tables: by measure: ``image``, its keys and its numbers, one row of each image.
         left_out: id of an image that could not be decoded or made -> why.
         flags: of the condition, and what was noticed while the network was attacked.
+        crops: id of an image whose maps of attention are kept, in the table ``maps`` -> uint8
+            pixels (H, W, 3) that the network saw.
     """
 
     tables: Mapping[str, pd.DataFrame]
     left_out: Mapping[str, str]
     flags: Sequence[str] = ()
+    crops: Mapping[str, NDArray[np.uint8]] = MappingProxyType({})
 
 
 def measure_images(
@@ -44,6 +49,7 @@ def measure_images(
     data: Dataset,
     measures: Mapping[str, Measure],
     options: Options,
+    maps: MapChoice | None = None,
     *,
     conditions: Sequence[Condition] = (),
     report: Report = silent,
@@ -57,6 +63,7 @@ def measure_images(
         measures: by name.
         options: how it is computed: ``device``, ``batch_size``, ``workers``, ``on_bad_image``,
             and for conditions ``seed``.
+        maps: which maps of attention are kept; none unless given.
         conditions: attacks and corruptions, under which the images are shown again; see
             `shown_images`.
         report: told of every batch.
@@ -69,10 +76,12 @@ def measure_images(
         UserError: a network that is not supported, memory that does not hold a batch, or no image
             at all under some condition.
     """
-    tensors = list(dict.fromkeys(name for of in measures.values() for name in of.tensors))
+    tensors = [name for measure in measures.values() for name in measure.tensors]
+    tensors += ["weights"] if maps is not None else []
+    flags = {"": (), **{condition.id: _flags(condition) for condition in conditions}}
     collected = {
-        "": _Collected(measures),
-        **{condition.id: _Collected(measures, _flags(condition)) for condition in conditions},
+        under: _Collected(measures, of_condition, KeptMaps(model, maps) if maps else None)
+        for under, of_condition in flags.items()
     }
     device = choose_device(options.device)
     model.to(device)
@@ -97,11 +106,13 @@ def joined(measured: Sequence[Measured]) -> Measured:
         measured: with different measures.
     """
     tables, left_out = dict[str, pd.DataFrame](), dict[str, str]()
+    crops = dict[str, NDArray[np.uint8]]()
     for of_pass in measured:
         tables |= of_pass.tables
         left_out |= of_pass.left_out
+        crops |= of_pass.crops
     flags = dict.fromkeys(flag for of_pass in measured for flag in of_pass.flags)
-    return Measured(tables, left_out, tuple(flags))
+    return Measured(tables, left_out, tuple(flags), crops)
 
 
 def _flags(condition: Condition) -> list[str]:
@@ -116,10 +127,14 @@ class _Collected:
     Args:
         measures: by name.
         flags: known before anything is measured.
+        maps: where maps of attention go, if any are kept.
     """
 
-    def __init__(self, measures: Mapping[str, Measure], flags: Sequence[str] = ()) -> None:
+    def __init__(
+        self, measures: Mapping[str, Measure], flags: Sequence[str], maps: KeptMaps | None
+    ) -> None:
         self._columns = {name: _Columns(measure) for name, measure in measures.items()}
+        self._maps = maps
         self._left_out: dict[str, str] = {}
         self._flags = dict.fromkeys(flags)
 
@@ -129,11 +144,15 @@ class _Collected:
         self._flags |= dict.fromkeys(shown.flags)
         for columns in self._columns.values():
             columns.images = shown.images
+        if self._maps is not None:
+            self._maps.begin(shown.images, shown.pixels)
         return self._look
 
     def _look(self, seen: LayerTensor) -> None:
         for columns in self._columns.values():
             columns.look(seen)
+        if self._maps is not None:
+            self._maps.look(seen)
 
     def finish(self, label: str, under: str) -> Measured:
         """What was measured.
@@ -150,7 +169,10 @@ class _Collected:
             )
             raise UserError(": ".join([f"{what}, so there is nothing to analyse", *reasons]))
         tables = {name: columns.table() for name, columns in self._columns.items()}
-        return Measured(tables, self._left_out, tuple(self._flags))
+        crops = {}
+        if self._maps is not None:
+            tables["maps"], crops = self._maps.table(), self._maps.crops
+        return Measured(tables, self._left_out, tuple(self._flags), crops)
 
 
 def _forward(model: Classifier, pixels: torch.Tensor) -> None:

@@ -49,6 +49,7 @@ class LayerTensor(NamedTuple):
             class attention (B, heads, 1, N), the class token's row alone. Not to be changed.
         extra_tokens: how many tokens of each image stand before the patches.
         has_class_token: whether the first token is the class token.
+        grid: rows and columns on which the patches lie, row by row.
         value_weights: of ``weights``, what the layer makes of A before it multiplies the values.
     """
 
@@ -57,6 +58,7 @@ class LayerTensor(NamedTuple):
     values: Tensor
     extra_tokens: int
     has_class_token: bool
+    grid: tuple[int, int]
     value_weights: ValueWeights = ValueWeights()
 
 
@@ -82,8 +84,11 @@ def probe(model: Classifier, tensors: Sequence[str], look: Look) -> Iterator[Non
     if unknown:
         raise UserError(f"no tensor is called {unknown[0]!r}; known: {', '.join(TENSORS)}")
     network = check_supported(model)
+    grid = _Grid()
     with ExitStack() as hooks:
-        for name, register in _sites(network, look):
+        for register in grid.sites(network):
+            hooks.callback(register().remove)
+        for name, register in _sites(network, look, grid):
             if name in tensors:
                 hooks.callback(register().remove)
         yield
@@ -125,12 +130,34 @@ def _is_plain(attention: Any) -> bool:
     )
 
 
-def _sites(network: Any, look: Look) -> Iterator[tuple[str, Callable[[], Any]]]:
+class _Grid:
+    """The grid of patches that a pass has reached; blocks of FAN may halve it."""
+
+    def __init__(self) -> None:
+        self.shape = (0, 0)
+
+    def sites(self, network: Any) -> Iterator[Callable[[], Any]]:
+        """What registers the hooks that keep it; first of all, so that others know it."""
+
+        def of_pixels(module: Any, inputs: tuple[Tensor]) -> None:
+            self.shape = module.dynamic_feat_size(inputs[0].shape[-2:])
+
+        def of_output(module: nn.Module, inputs: object, output: tuple[Tensor, Any]) -> None:
+            self.shape = output[1]
+
+        if isinstance(network, Fan):
+            for module in (network.patch_embed, *network.blocks):
+                yield partial(module.register_forward_hook, of_output)
+        else:
+            yield partial(network.patch_embed.register_forward_pre_hook, of_pixels)
+
+
+def _sites(network: Any, look: Look, grid: _Grid) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Every tensor of every layer, and what registers the hook that shows it."""
     is_fan = isinstance(network, Fan)
     extra = 0 if is_fan else network.num_prefix_tokens
-    of_patches = partial(_Place, look, extra, not is_fan and network.has_class_token)
-    with_class_token = partial(_Place, look, 1, True)
+    of_patches = partial(_Place, look, grid, extra, not is_fan and network.has_class_token)
+    with_class_token = partial(_Place, look, grid, 1, True)
     first = of_patches(0).before("block")
     yield "block", partial(network.blocks[0].register_forward_pre_hook, first)
     for number, block in enumerate(network.blocks, 1):
@@ -150,12 +177,13 @@ class _Place(NamedTuple):
     """Where a hook is, and who looks."""
 
     look: Look
+    grid: _Grid
     extra_tokens: int
     has_class_token: bool
     layer: Layer
 
     def show(self, name: str, values: Tensor, *details: ValueWeights) -> None:
-        tokens = self.extra_tokens, self.has_class_token
+        tokens = self.extra_tokens, self.has_class_token, self.grid.shape
         self.look(LayerTensor(name, self.layer, values, *tokens, *details))
 
     def before(self, name: str) -> Callable[..., None]:

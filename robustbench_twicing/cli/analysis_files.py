@@ -8,8 +8,9 @@ import pandas as pd
 from rich.console import Console
 
 from reports.plots import save_pictures
+from reports.plots.attention_pictures import attention_pictures, paper_layers
 from reports.plots.kernel_curves import kernel_pictures, spectrum_pictures
-from reports.plots.similarity_curves import similarity_pictures
+from reports.plots.similarity_curves import paper_similarity, similarity_pictures
 from reports.representations.attention import NUMBERS, attention_table
 from reports.representations.similarity import (
     KEYS,
@@ -115,19 +116,29 @@ def _percent(shares: "pd.Series[float]") -> str:
     return f"{100 * shares.min():.0f} to {100 * shares.max():.0f} %"
 
 
-def write_attention(subjects: Sequence[Subject], folder: Path, console: Console) -> None:
-    """Write the table of attention weights, and print each model's last layer.
+def write_attention(
+    subjects: Sequence[Subject], folder: Path, console: Console, *, scale: str, style: str
+) -> list[Path]:
+    """Write the table and the maps of attention, and print each model's last layer.
 
     Args:
-        subjects: models.
+        subjects: models, with maps or without.
         folder: where to.
         console: where to print.
+        scale: of the maps, ``shared`` by those of an image, or ``each`` its own.
+        style: of the pictures, ``ours`` or ``paper``.
+
+    Returns:
+        Files of the maps.
 
     Raises:
         UserError: the folder cannot be written to.
     """
     table = attention_table(subjects)
     save_csv(table, folder / "attention.csv")
+    in_paper = style == "paper"
+    maps = paper_layers(subjects) if in_paper else attention_pictures(subjects, scale=scale)
+    pictures = save_pictures(maps, folder)
     last = table.groupby(["label", "under"], sort=False).tail(1)
     columns = [TextColumn("layer", list(last["layer"]))]
     columns += [TextColumn(name, [f"{value:.4g}" for value in last[name]]) for name in NUMBERS]
@@ -137,6 +148,7 @@ def write_attention(subjects: Sequence[Subject], folder: Path, console: Console)
         "Attention at the last layer, means over heads and images: entropy (nats) and weights of "
         "the class token's row, entropy and participation of all rows.",
     )
+    return pictures
 
 
 def write_similarity(
@@ -147,6 +159,7 @@ def write_similarity(
     drawn: Sequence[str],
     tokens: str,
     seed: int,
+    style: str,
 ) -> list[Path]:
     """Write tables and the picture of token similarity, and print each model's last layer.
 
@@ -157,6 +170,7 @@ def write_similarity(
         drawn: tensors, from left to right.
         tokens: which are drawn and printed, ``all`` or ``patches``.
         seed: of the bootstrap over images.
+        style: of the picture, ``ours`` or ``paper``, which has the first tensor alone.
 
     Returns:
         Files of the picture.
@@ -170,7 +184,11 @@ def write_similarity(
     save_csv(by_image_table(subjects), folder / "similarity_by_image.csv")
     if len(subjects) > 1:
         save_csv(differences, folder / "similarity_differences.csv")
-    pictures = save_pictures(similarity_pictures(table, tensors=drawn, tokens=tokens), folder)
+    if style == "paper":
+        figures = paper_similarity(table, tensor=drawn[0], tokens=tokens)
+    else:
+        figures = similarity_pictures(table, tensors=drawn, tokens=tokens)
+    pictures = save_pictures(figures, folder)
     last = _last_layers(table[table["tokens"] == tokens], drawn)
     _print(last, differences, console)
     shown = "all tokens" if tokens == "all" else "patch tokens"

@@ -75,6 +75,19 @@ class ValueWeights(NamedTuple):
         lamb = getattr(attention, "lamb", None)
         return cls(getattr(attention, "averages_twice", False), None if lamb is None else lamb.data)
 
+    def matrix(self, a: Tensor) -> Tensor:
+        """M itself, whose rows sum to one and whose weights may be negative.
+
+        Args:
+            a: A (..., heads, N, N).
+        """
+        if self.twicing:
+            return 2 * a - a @ a
+        if self.lamb is None:
+            return a
+        uniform = 1 / a.shape[-1]
+        return uniform + (1 + self.lamb.to(a).view(-1, 1, 1)) * (a - uniform)
+
     def eigenvalues(self, of_softmax: Tensor) -> Tensor:
         """Those of M from those of A, (B, heads, N), in the same order.
 

@@ -1,6 +1,6 @@
 """analyze: what networks make of the tokens of images."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -8,29 +8,29 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from ...errors import UserError
-from ...files.printable import one_line
 from ..request.analysis import (
     ANALYSES,
     SHARED,
-    AnalysisOptions,
     choose_for_spectrum,
+    chosen_tensors,
     open_images,
     parse_names,
 )
+from ..request.attention_maps import MAPS, MapOptions, check_map_options, map_choice
 from ..request.command import add_command
 
 if TYPE_CHECKING:
     from reports.representations.subject import Subject
 
+    from ...analysis.attention_maps import MapChoice
     from ...analysis.measures import Measure
+    from ...analysis.record import LeftOut
     from ...classifiers.classifier import Classifier
     from ...conditions.condition import Condition
     from ...data.dataset import Dataset
     from ...evaluation.options import Options
     from ..terminal import Console
 
-LeftOut = Mapping[str, Mapping[str, Mapping[str, str]]]
-"""Label to condition, empty for the images as they are, to image, to why it is not there."""
 DRAWN = ("attention", "block")
 """Tensors that are drawn where none is named."""
 
@@ -41,13 +41,16 @@ def register(app: typer.Typer) -> None:
         app,
         "analyze",
         run,
-        options=AnalysisOptions,
+        options=MapOptions,
         help_text="What networks make of tokens: similarity, attention, spectrum.",
-        only=(*SHARED, "analysis", "spectrum_images", "tensor", "tokens", "under"),
+        only=(
+            *(*SHARED, "analysis", "spectrum_images", "tensor", "tokens", "under"),
+            *(*MAPS, "picture_style"),
+        ),
     )
 
 
-def run(options: AnalysisOptions) -> None:
+def run(options: MapOptions) -> None:
     """Do the analyses that are asked for, into one folder."""
     from ..analysis_files import write_kernels
     from ..request.request import default_out
@@ -56,6 +59,7 @@ def run(options: AnalysisOptions) -> None:
 
     known = ",".join(ANALYSES) if options.analysis == "all" else options.analysis
     analyses = parse_names("--analysis", known, ANALYSES)
+    check_map_options(options, analyses)
     check_out(None if options.out is None else Path(options.out))
     console = Console()
     of_models = [name for name in analyses if name != "kernels"]
@@ -73,19 +77,16 @@ def run(options: AnalysisOptions) -> None:
     _say(console, f"analysis: {out}")
 
 
-def _analyze_models(
-    options: AnalysisOptions, analyses: "Sequence[str]", console: "Console"
-) -> Path:
+def _analyze_models(options: MapOptions, analyses: "Sequence[str]", console: "Console") -> Path:
     """Measure all models on the same images, write tables and pictures, print the last layers."""
     from ...analysis import measures
-    from ...analysis.record import describe, save
-    from ..analysis_files import write_attention, write_similarity, write_spectrum
+    from ...analysis.record import describe, left_out_lines, save
     from ..request.corruptions import shortfalls
     from ..request.models import load_models, set_threads
     from ..request.request import default_out, make_run_options
     from ..request.under import read_under
 
-    tensors = _tensors(options, analyses)
+    tensors = chosen_tensors(options, analyses)
     if not options.model:
         raise UserError("no --model is given; name one, like --model deit_tiny_patch16_224")
     computing = make_run_options(options)
@@ -95,35 +96,27 @@ def _analyze_models(
     few = choose_for_spectrum(options, analyses, data)
     lacking = shortfalls(conditions, data)
     models = load_models(options).models
-    _check_models(models, data, conditions)
+    maps = map_choice(options, analyses, data)
+    _check_models(models, data, conditions, maps)
     _warn(console, lacking)
     out = Path(options.out or default_out(f"analysis-{next(iter(models))}"))
     available = {"similarity": measures.similarity(tensors), "attention": measures.attention()}
-    passes = [
-        Pass(data, {name: available[name] for name in analyses if name != "spectrum"}, computing)
-    ]
+    measured = {name: available[name] for name in analyses if name != "spectrum"}
+    passes = [Pass(data, measured, computing, maps)]
     if "spectrum" in analyses:  # an image a batch: its eigenvalues take far longer than its pass
         passes.append(
             Pass(few, {"spectrum": measures.spectrum()}, replace(computing, batch_size=1))
         )
     subjects, left_out = _measure(models, data, passes, conditions)
-    _warn(console, _left_out(left_out))
-    pictures: list[Path] = []
-    if "similarity" in analyses:
-        drawn = tensors if options.tensor else [name for name in tensors if name in DRAWN]
-        pictures += write_similarity(
-            subjects, out, console, drawn=drawn, tokens=options.tokens, seed=options.seed
-        )
-    if "attention" in analyses:
-        write_attention(subjects, out, console)
-    if "spectrum" in analyses:
-        pictures += write_spectrum(subjects, out, console, n_images=len(data))
+    _warn(console, left_out_lines(left_out))
+    pictures = _write(subjects, options, analyses, out, console, tensors=tensors)
     settings = {
         "analyses": analyses,
         "tensors": tensors,
         "tokens": options.tokens,
         "seed": options.seed,
         **({"spectrum_images": few.ids} if "spectrum" in analyses else {}),
+        "maps": {} if maps is None else {name: getattr(options, name) for name in MAPS},
     }
     described = describe(
         *(models, data, computing),
@@ -137,31 +130,57 @@ def _analyze_models(
 
 
 def _check_models(
-    models: "Mapping[str, Classifier]", data: "Dataset", conditions: "Sequence[Condition]"
+    models: "Mapping[str, Classifier]",
+    data: "Dataset",
+    conditions: "Sequence[Condition]",
+    maps: "MapChoice | None",
 ) -> None:
-    """Refuse networks that cannot be looked into, and attacks that mean nothing for one."""
+    """Refuse networks that cannot be looked into or lack a layer, and attacks without a meaning."""
+    from ...analysis.attention_maps import map_layers
     from ...classifiers.probe import check_supported
     from ...evaluation.tasks import make_task
     from ...evaluation.validation import check_request
 
     for model in models.values():
         check_supported(model)
+        if maps is not None:
+            map_layers(model, maps)
     attacks = [condition for condition in conditions if condition.is_attacked]
     if attacks:
         check_request(models, [make_task(data, attacks)])
 
 
-def _tensors(options: AnalysisOptions, analyses: "Sequence[str]") -> list[str]:
-    """Those of tokens that are measured."""
-    from ...analysis.measures import TOKEN_TENSORS, TOKENS
+def _write(
+    subjects: "Sequence[Subject]",
+    options: MapOptions,
+    analyses: "Sequence[str]",
+    out: Path,
+    console: "Console",
+    *,
+    tensors: "Sequence[str]",
+) -> list[Path]:
+    """Tables and pictures of each analysis, and its last layers on the terminal; the pictures."""
+    from ..analysis_files import write_attention, write_similarity, write_spectrum
 
-    if options.tokens not in TOKENS:
-        raise UserError(f"--tokens {options.tokens!r} is unknown; it is all or patches")
-    if options.tensor is None:
-        return list(TOKEN_TENSORS)
-    if "similarity" not in analyses:
-        raise UserError("--tensor is for --analysis similarity; add that, or leave --tensor out")
-    return parse_names("--tensor", options.tensor, TOKEN_TENSORS)
+    pictures: list[Path] = []
+    if "similarity" in analyses:
+        drawn = tensors if options.tensor else [name for name in tensors if name in DRAWN]
+        pictures += write_similarity(
+            subjects,
+            out,
+            console,
+            drawn=drawn,
+            tokens=options.tokens,
+            seed=options.seed,
+            style=options.picture_style,
+        )
+    if "attention" in analyses:
+        pictures += write_attention(
+            subjects, out, console, scale=options.scale, style=options.picture_style
+        )
+    if "spectrum" in analyses:
+        pictures += write_spectrum(subjects, out, console, n_images=len(subjects[0].images))
+    return pictures
 
 
 class Pass(NamedTuple):
@@ -170,6 +189,7 @@ class Pass(NamedTuple):
     data: "Dataset"
     measures: "Mapping[str, Measure]"
     options: "Options"
+    maps: "MapChoice | None" = None
 
 
 def _measure(
@@ -210,20 +230,12 @@ def _measure(
                     data.ids,
                     numbers.tables,
                     under,
+                    model.record.about.twicing,
+                    numbers.crops,
                 )
                 for under, numbers in by_condition.items()
             ]
     return subjects, left_out
-
-
-def _left_out(left_out: "LeftOut") -> "Iterator[str]":
-    """What is to be known of images that are not in the numbers of a condition."""
-    for label, by_condition in left_out.items():
-        for under, images in by_condition.items():
-            if under and images:
-                noun = "image is" if len(images) == 1 else "images are"
-                reason = next(iter(images.values()))
-                yield f"{label} under {under}: {len(images)} {noun} left out: {one_line(reason)}"
 
 
 def _warn(console: "Console", lines: "Iterable[str]") -> None:

@@ -132,6 +132,27 @@ def parse_names(option: str, text: str, known: Sequence[str]) -> list[str]:
     return names
 
 
+def chosen_tensors(options: AnalysisOptions, analyses: Sequence[str]) -> list[str]:
+    """Which tensors of tokens are measured.
+
+    Args:
+        options: as typed.
+        analyses: which are done.
+
+    Raises:
+        UserError: an unknown one, or a choice that would change nothing.
+    """
+    from ...analysis.measures import TOKEN_TENSORS, TOKENS
+
+    if options.tokens not in TOKENS:
+        raise UserError(f"--tokens {options.tokens!r} is unknown; it is all or patches")
+    if options.tensor is None:
+        return list(TOKEN_TENSORS)
+    if "similarity" not in analyses:
+        raise UserError("--tensor is for --analysis similarity; add that, or leave --tensor out")
+    return parse_names("--tensor", options.tensor, TOKEN_TENSORS)
+
+
 def open_images(options: AnalysisOptions, *, needs_labels: bool) -> "Dataset":
     """The one data set whose images are analysed.
 

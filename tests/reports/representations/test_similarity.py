@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reports.plots.similarity_curves import similarity_pictures
+from reports.plots.similarity_curves import paper_similarity, similarity_pictures
 from reports.representations.similarity import (
     BY_IMAGE,
     COLUMNS,
@@ -181,3 +181,16 @@ def test_the_axis_shows_similarities_below_zero() -> None:
     table = similarity_table([Numbers(-0.05).subject("orthogonal")], seed=0)
     (picture,) = similarity_pictures(table, tensors=["block"], tokens="all")
     assert picture.figure.axes[0].get_ylim() == (-0.1, 1)
+
+
+def test_the_papers_figure_has_lines_alone_and_names_its_tensor() -> None:
+    table = similarity_table([FIRST, SECOND], seed=0)
+    (picture,) = paper_similarity(table, tensor="block", tokens="all")
+    assert picture.name == "similarity"
+    (ax,) = picture.figure.axes
+    assert len(ax.lines) == 2
+    assert not ax.collections, "no intervals"
+    assert "tokens after the block" in ax.get_ylabel()
+    legend = ax.get_legend()
+    assert legend is not None
+    assert legend.get_texts()[0].get_text() == "first"

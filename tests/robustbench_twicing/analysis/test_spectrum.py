@@ -137,7 +137,7 @@ def test_a_single_token_has_no_second_eigenvalue() -> None:
 
 
 def test_rows_of_each_head_and_none_of_a_class_tokens_row_alone() -> None:
-    seen = LayerTensor("weights", 2, softmax_matrix(4, 3, N, N), 1, True, TWICING)
+    seen = LayerTensor("weights", 2, softmax_matrix(4, 3, N, N), 1, True, (1, N - 1), TWICING)
     rows = dict(spectrum().rows(seen))
     assert list(rows) == [("2", "1"), ("2", "2"), ("2", "3")]
     assert {len(values) for of_head in rows.values() for values in of_head.values()} == {4}

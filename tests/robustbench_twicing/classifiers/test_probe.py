@@ -96,6 +96,26 @@ def test_every_layer_is_shown_once_in_order(model: Classifier) -> None:
     assert of["weights"] == [*layers, *classes]
 
 
+def test_patches_lie_on_the_grid(model: Classifier) -> None:
+    _, shown = show(model)
+    for seen in shown:
+        assert seen.grid == (SIDE // 8, SIDE // 8)
+        assert seen.values.shape[-1 if seen.name == "weights" else 1] == (
+            seen.extra_tokens + seen.grid[0] * seen.grid[1]
+        )
+
+
+def test_a_fan_that_halves_its_grid_says_so() -> None:
+    sizes = {**SIZES, "depth": 3, "channel_dims": (16, 16, 24)}
+    _, shown = show(classifier(build_model("fan", **sizes, patch_size=8)), "weights", "block")
+    grids = {(seen.name, seen.layer): seen.grid for seen in shown}
+    before = [("block", 0), ("block", 1), ("weights", 1), ("weights", 2)]
+    assert [key for key, grid in grids.items() if grid == (4, 4)] == sorted(
+        before, key=list(grids).index
+    )
+    assert all(grids[key] == (2, 2) for key in grids.keys() - before)
+
+
 def test_rows_of_the_weights_sum_to_one(model: Classifier) -> None:
     _, shown = show(model, "weights")
     for seen in shown:
@@ -103,9 +123,9 @@ def test_rows_of_the_weights_sum_to_one(model: Classifier) -> None:
         torch.testing.assert_close(seen.values.sum(-1), torch.ones(seen.values.shape[:-1]))
 
 
-@pytest.mark.parametrize("family", ["deit", "twicing", "fan", "fan_twicing"])
+@pytest.mark.parametrize("family", ["deit", "twicing", "attnscale", "fan", "fan_twicing"])
 def test_the_weights_are_those_that_mix_the_values(family: str) -> None:
-    """A v, or (2A - A^2) v, of values that are computed here, is the mix that the probe shows."""
+    """M v of values that are computed here is the mix that the probe shows."""
     model = classifier(FAMILIES[family]()).double()
     values: list[Tensor] = []
     name = "kv" if family.startswith("fan") else "qkv"
@@ -115,17 +135,20 @@ def test_the_weights_are_those_that_mix_the_values(family: str) -> None:
                 output.chunk(3 - 1 * (name == "kv"), -1)[-1]
             )
         )
-    mixes, matrices = list[Tensor](), list[Tensor]()
+    mixes, matrices = list[Tensor](), list[tuple[Tensor, Tensor]]()
 
     def look(seen: LayerTensor) -> None:
-        if isinstance(seen.layer, int):
-            (mixes if seen.name == "mix" else matrices).append(seen.values)
+        if seen.name == "mix":
+            mixes.append(seen.values)
+        elif isinstance(seen.layer, int):
+            matrices.append((seen.values, seen.value_weights.matrix(seen.values)))
 
     with torch.inference_mode(), probe(model, ("mix", "weights"), look):
         model(PIXELS.double())
     assert len(mixes) == len(matrices) == DEPTH
-    for v, a, mix in zip(values, matrices, mixes, strict=True):
-        matrix = 2 * a - a @ a if "twicing" in family else a
+    for v, (a, matrix), mix in zip(values, matrices, mixes, strict=True):
+        if family != "attnscale":
+            torch.testing.assert_close(matrix, 2 * a - a @ a if "twicing" in family else a)
         v = v.view(*v.shape[:2], HEADS, -1).transpose(1, 2)
         torch.testing.assert_close((matrix @ v).transpose(1, 2).flatten(2), mix)
 

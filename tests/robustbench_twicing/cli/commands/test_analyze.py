@@ -42,7 +42,8 @@ def done(tmp_path_factory: pytest.TempPathFactory, unlabelled: Path) -> Path:
     out = tmp_path_factory.mktemp("done") / "analysis"
     second = ("--model", "timm:test_vit=random:1", "--label", "one", "--label", "two")
     data = ("--data", str(unlabelled), "--on-bad-image", "skip", "--batch-size", "3")
-    assert analyze(*VIT, *second, *data, "--out", str(out)) == 0
+    maps = ("--pictures", "1", "--layers", "1,6")
+    assert analyze(*VIT, *second, *data, *maps, "--out", str(out)) == 0
     return out
 
 
@@ -92,6 +93,10 @@ def test_the_record_says_what_the_numbers_are_of(done: Path) -> None:
         "tensors": ["attention", "block", "mix"],
         "tokens": "all",
         "seed": 0,
+        "maps": {
+            **{"pictures": 1, "layers": "1,6", "rows": "class", "matrix": "softmax"},
+            **{"heads": "mean", "scale": "shared"},
+        },
     }
 
 
@@ -99,7 +104,12 @@ def test_the_record_says_what_the_numbers_are_of(done: Path) -> None:
 def test_pictures_in_three_formats(done: Path) -> None:
     assert {path.name for path in done.iterdir()} == {
         *("similarity.csv", "similarity_by_image.csv", "similarity_differences.csv"),
-        *("attention.csv", "analysis.json", "similarity.png", "similarity.pdf", "similarity.svg"),
+        *("attention.csv", "analysis.json"),
+        *(
+            f"{name}.{form}"
+            for name in ("similarity", "attention-0", "layers-0")
+            for form in ("png", "pdf", "svg")
+        ),
     }
 
 
@@ -108,7 +118,8 @@ def test_batch_size_and_order_change_nothing(
     done: Path, unlabelled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = ("--data", str(unlabelled), "--on-bad-image", "skip", "--batch-size", "1")
-    assert analyze(*VIT, "--tensor", "mix,block", *data, "--out", str(tmp_path)) == 0
+    tensors = ("--tensor", "mix,block", "--pictures", "0")
+    assert analyze(*VIT, *tensors, *data, "--out", str(tmp_path)) == 0
     shown = capsys.readouterr()
     assert "timm:test_vit" in shown.out
     assert "5 of 5 passes" in shown.err
@@ -123,6 +134,7 @@ def test_batch_size_and_order_change_nothing(
     }
     assert alone == pytest.approx(together, abs=1e-6)
     assert not (tmp_path / "similarity_differences.csv").exists()
+    assert not list(tmp_path.glob("attention-*"))
     batches = [rows(folder / "attention.csv") for folder in (done, tmp_path)]
     assert [row["layer"] for row in batches[1]] == [str(layer) for layer in range(1, LAYERS + 1)]
     for together_row, alone_row in zip(*batches, strict=False):
@@ -202,6 +214,15 @@ def test_an_attack_needs_labels(
     assert line.count("\n") == 1
 
 
+@pytest.mark.slow
+def test_the_papers_figures(unlabelled: Path, tmp_path: Path) -> None:
+    data = ("--data", str(unlabelled), "--on-bad-image", "skip")
+    assert analyze(*VIT, *data, "--picture-style", "paper", "--out", str(tmp_path)) == 0
+    assert {path.stem for path in tmp_path.glob("*.svg")} == {"similarity", "layers"}
+    settings = json.loads((tmp_path / "analysis.json").read_text())["settings"]
+    assert settings["maps"]["pictures"] == 4
+
+
 def test_kernels_need_neither_model_nor_images(tmp_path: Path) -> None:
     assert analyze("--analysis", "kernels", "--out", str(tmp_path)) == 0
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -244,6 +265,24 @@ def test_kernels_need_neither_model_nor_images(tmp_path: Path) -> None:
             "--frost-dir is for corruptions; name one with --under",
         ),
         (("--analysis", "kernels", "--under", "pgd@1/255"), "looks at no model"),
+        ((*VIT, *PHOTOS, "--rows", "key"), "--rows 'key' is unknown; it is class or received"),
+        ((*VIT, *PHOTOS, "--heads", "1"), "--heads '1' is unknown; it is mean or each"),
+        (
+            (*VIT, *PHOTOS, "--layers", "7"),
+            "which has layers 1 to 6; write it like 6, 1-6, 1,6 or all",
+        ),
+        ((*VIT, *PHOTOS, "--pictures", "-1"), "--pictures -1 is not 0 or a positive number"),
+        (
+            (*VIT, *PHOTOS, "--pictures", "0", "--scale", "each"),
+            "--scale is for maps, and --pictures 0 draws none",
+        ),
+        (
+            (*VIT, *PHOTOS, "--analysis", "similarity", "--heads", "each"),
+            "--heads is for --analysis attention",
+        ),
+        (("--analysis", "kernels", "--picture-style", "paper"), "--picture-style paper is for"),
+        ((*VIT, *PHOTOS, "--picture-style", "its"), "--picture-style 'its' is unknown; it is ours"),
+        (("--analysis", "kernels", "--pictures", "2"), "--pictures is for --analysis attention"),
         ((*VIT, *PHOTOS, "--batch-size", "0"), "--batch-size 0 is not a positive number"),
         (("--model", "timm:resnet18=random:0", *PHOTOS), "supported are DeiT and its variants"),
     ],
