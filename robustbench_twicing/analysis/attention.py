@@ -4,7 +4,10 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.special import entr
+from torch.linalg import vector_norm
+
+AT_ONCE = 2**18
+"""Weights that are looked at together, so that what is made of them stays in the cache."""
 
 
 class RowNumbers(NamedTuple):
@@ -25,7 +28,20 @@ def row_numbers(rows: Tensor) -> RowNumbers:
     Args:
         rows: (..., N), at least 0, that sum to one.
     """
-    return RowNumbers(entr(rows).sum(-1), 1 / rows.square().sum(-1))
+    flat = rows.detach().reshape(-1, rows.shape[-1])
+    entropy, participation = flat.new_empty(2, len(flat))
+    # 0 log 0 is 0 with any finite logarithm; torch.special.entr takes three times as long.
+    least = torch.finfo(flat.dtype).tiny
+    pieces = max(1, flat.numel() // AT_ONCE)
+    for some, sums, norms in zip(
+        flat.chunk(pieces), entropy.chunk(pieces), participation.chunk(pieces), strict=True
+    ):
+        torch.sum(some.clamp(min=least).log_().mul_(some), -1, out=sums)
+        vector_norm(some, dim=-1, out=norms)
+    return RowNumbers(
+        entropy.neg_().view(rows.shape[:-1]),
+        participation.square_().reciprocal_().view(rows.shape[:-1]),
+    )
 
 
 class ClassRow(NamedTuple):

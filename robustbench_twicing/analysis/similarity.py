@@ -60,40 +60,43 @@ def token_similarities(tokens: Tensor, skips: tuple[int, ...]) -> list[TokenSimi
         shape = tuple(tokens.shape)
         raise UserError(f"tokens are (images, tokens, width) in floating point, not {shape}")
     lengths = vector_norm(tokens, dim=-1)
-    if not ((lengths > SHORTEST) & (lengths < LONGEST)).all():
+    shortest, longest = lengths.aminmax()
+    if not (shortest > SHORTEST and longest < LONGEST):
         tokens = tokens.double()
         lengths = vector_norm(tokens, dim=-1)
+    # A row for each skip: which tokens are in its sums.
+    chosen = torch.arange(tokens.shape[1], device=tokens.device) >= torch.tensor(
+        skips, device=tokens.device
+    ).unsqueeze(1)
     inverse = torch.where(lengths > 0, 1 / lengths, 0)
-    # One product sums the unit tokens and the tokens as they are.
-    factors = torch.stack([inverse, torch.ones_like(inverse)], 1)
-    sums = factors @ tokens
-    numbers = []
-    for skip in skips:
-        without = sums - factors[:, :, :skip] @ tokens[:, :skip] if skip else sums
-        unit_sum, whole_sum = without.double().square().sum(-1).unbind(1)
-        numbers.append(_similarity(lengths, skip, unit_sum, whole_sum))
-    return numbers
+    as_they_are = chosen.to(tokens.dtype).expand(len(tokens), -1, -1)
+    # One product sums the unit tokens and the tokens as they are, of every skip.
+    sums = torch.cat([inverse.unsqueeze(1) * chosen, as_they_are], 1) @ tokens
+    return _similarities(lengths, chosen.double(), sums.double().square().sum(-1))
 
 
-def _similarity(lengths: Tensor, skip: int, unit_sum: Tensor, whole_sum: Tensor) -> TokenSimilarity:
-    """From the lengths of all tokens (B, N), and the squared lengths of two sums of some (B,).
+def _similarities(lengths: Tensor, chosen: Tensor, squared_sums: Tensor) -> list[TokenSimilarity]:
+    """From lengths of sums to `TokenSimilarity`, for S choices of tokens.
 
     Args:
-        lengths: of the tokens.
-        skip: leading tokens that are in neither sum.
-        unit_sum: of the sum of unit tokens.
-        whole_sum: of the sum of the tokens as they are.
+        lengths: of all tokens (B, N).
+        chosen: 1 for each token that is in the sums, else 0 (S, N).
+        squared_sums: squared lengths of the sums of unit tokens, then of the tokens (B, 2S).
     """
-    finite = lengths.isfinite().all(1)
-    counted = lengths[:, skip:].double()
-    directed = (counted > 0).sum(1).double()
+    unit_sums, whole_sums = squared_sums.chunk(2, 1)
+    finite = lengths.isfinite().all(1, keepdim=True)
+    tokens = chosen.sum(1)
+    directed = (lengths > 0).double() @ chosen.T
     pairs = directed * (directed - 1)
-    similarity = (unit_sum - directed) / pairs
-    energy = counted.square().sum(1)
-    spread = (1 - whole_sum / (counted.shape[1] * energy)).clamp(min=0).sqrt()
-    return TokenSimilarity(
-        torch.where(finite & (pairs > 0), similarity, torch.nan),
+    similarity = torch.where(finite & (pairs > 0), (unit_sums - directed) / pairs, torch.nan)
+    energy = lengths.double().square() @ chosen.T
+    spread = (1 - whole_sums / (tokens * energy)).clamp(min=0).sqrt()
+    columns = (
+        similarity,
         torch.where(finite, spread, torch.nan),
-        torch.where(finite, (counted == 0).sum(1), 0),
-        finite,
+        torch.where(finite, tokens - directed, 0).long(),
+        finite.expand_as(pairs),
     )
+    return [
+        TokenSimilarity(*of_skip) for of_skip in zip(*(c.unbind(1) for c in columns), strict=True)
+    ]

@@ -8,12 +8,13 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
+import torch
 from timm.models.cait import ClassAttn
 from timm.models.vision_transformer import Attention, Block, VisionTransformer
 from torch import Tensor, nn
 
 from ..errors import UserError
-from ..models.attention import ValueWeights, weights
+from ..models.attention import ValueWeights
 from ..models.fan.network import Fan
 from ..models.fan.token_mixing import TokenMixing
 from ..models.vit.deit import VisionTransformerDistilled
@@ -217,7 +218,7 @@ def _weights_sites(attention: Any, place: "_Place") -> Iterator[tuple[str, Calla
     def show(module: nn.Module, inputs: object, output: Tensor) -> None:
         q, k = _queries_and_keys(attention, [*outputs, output])
         outputs.clear()
-        place.show("weights", weights(q, k), ValueWeights.of_layer(attention))
+        place.show("weights", _softmax_matrix(q, k), ValueWeights.of_layer(attention))
 
     for name in first:
         yield "weights", partial(getattr(attention, name).register_forward_hook, keep)
@@ -238,3 +239,12 @@ def _queries_and_keys(attention: Any, outputs: Sequence[Tensor]) -> tuple[Tensor
         q = q.view(images, -1, heads, width // heads)
         k = k[..., :width].reshape(images, -1, heads, width // heads)
     return q.transpose(1, 2), k.transpose(1, 2)
+
+
+def _softmax_matrix(q: Tensor, k: Tensor) -> Tensor:
+    """A (B, heads, N or 1, N) of queries and keys (B, heads, N, d), in one piece of memory."""
+    images, heads, _, width = q.shape
+    q, k = (of_heads.detach().flatten(0, 1) for of_heads in (q, k))
+    # Without beta, nothing is read from the tensor that is added to.
+    scores = torch.baddbmm(q.new_empty(()), q, k.mT, beta=0, alpha=width**-0.5)
+    return torch.softmax(scores, -1, out=scores).view(images, heads, *scores.shape[1:])
