@@ -2,6 +2,8 @@
 
 import re
 
+from robustbench_twicing.files.printable import one_line
+
 _MEANINGS = {
     r"random-weights": "the network was never trained; its numbers say nothing about a model.",
     r"arch-override": "the checkpoint's own architecture name is another one; loaded all the same.",
@@ -167,6 +169,41 @@ def by_weight(flag: str) -> tuple[int, str]:
         if re.fullmatch(pattern, flag):
             return place, flag
     return len(_MEANINGS), flag
+
+
+_SHORT = {
+    r"limit-(\d+)-of-(\d+)": "{0} of {1} images",
+    r"saved-(\d+)-of-(\d+)": "saved images: {0} of {1}",
+    r"copies-(\d+)": "{0} images twice",
+    r"names-twice-(\d+)": "{0} names twice",
+    r"first-order-(.+)": "gradient predicts {0} of a step",
+    r"zero-gradient-(.+)": "gradient zero at {0}",
+    r"8bit-.+": "other numbers in 8 bits",
+    r"same-images-as-(.+)": "same images as {0}",
+    r"not-imagenet-c-.+": "not ImageNet-C",
+    r"worst-of-1": "worst case of one attack",
+    r"worst-of-(\d+)": "worst of {0} attacks",
+    r"([^=]+)=(.+)": "constants changed: {0}",
+}
+_REMARK = re.compile(
+    r"top1-only|worst-of-(?!1$)\d+|(?!1000-)\d+-way|mapped-.+|variant-.+|draws-equal"
+)
+_LONGEST = 36
+"""Characters of a flag of somebody's own that are shown in short."""
+
+
+def short_flag(flag: str) -> str:
+    """A flag in a few words: its name with spaces, where nothing better is known."""
+    for pattern, words in _SHORT.items():
+        match = re.fullmatch(pattern, flag)
+        if match:
+            return words.format(*match.groups())
+    return one_line(flag.replace("-", " "), _LONGEST)
+
+
+def is_remark(flag: str) -> bool:
+    """Whether a flag says what a number is, and casts no doubt on it."""
+    return _REMARK.fullmatch(flag) is not None
 
 
 _CONSTANT = re.compile(r"\w+=.+|attack-in-.+")

@@ -30,6 +30,9 @@ class Section(NamedTuple):
     Attributes:
         baseline: its label; empty where there is no comparison.
         verdicts: sentences.
+        tests: how many differences were tested.
+        better: how many of them are significant and above 0.
+        worse: the same below 0.
         forests: pictures of the differences.
         tables: as HTML.
         is_long: whether the tables are folded at first.
@@ -38,6 +41,9 @@ class Section(NamedTuple):
 
     baseline: str = ""
     verdicts: tuple[str, ...] = ()
+    tests: int = 0
+    better: int = 0
+    worse: int = 0
     forests: tuple[Embedded, ...] = ()
     tables: tuple[Markup, ...] = ()
     is_long: bool = False
@@ -62,7 +68,17 @@ def comparison_section(runs: Runs, results: pd.DataFrame, baseline: str | None) 
     pictures, _ = embed_pictures(forest_pictures(compared.rows, compared.baseline), MOST_FORESTS)
     tables = tuple(embed_table(table, results) for table in comparison_tables(compared))
     is_long = len(compared.rows) > MOST_ROWS
-    return Section(compared.baseline, tuple(verdicts(compared)), pictures, tables, is_long)
+    sure = compared.rows.loc[compared.rows["significant"], "difference"]
+    return Section(
+        compared.baseline,
+        tuple(verdicts(compared)),
+        int(compared.rows["p_holm"].count()),
+        int((sure > 0).sum()),
+        int((sure < 0).sum()),
+        pictures,
+        tables,
+        is_long,
+    )
 
 
 def verdicts(compared: Comparison) -> Iterator[str]:

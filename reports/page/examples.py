@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -23,6 +23,7 @@ MOST_BYTES = 4 * MIB
 MAGNIFIED = 10
 """Factor of the perturbation, around middle grey."""
 
+_Value = TypeVar("_Value")
 IMAGENET_WORDS = ("wnid", "imagenet")
 """Words in the description of the labels that tell ImageNet's classes from other thousands."""
 
@@ -146,7 +147,7 @@ def _kept(runs: Runs, rows: pd.DataFrame) -> dict[int, Files]:
     return {}
 
 
-def spread(values: Sequence[int], most: int) -> list[int]:
+def spread(values: Sequence[_Value], most: int) -> list[_Value]:
     """At most so many of the values, evenly, the first and the last among them."""
     if len(values) <= most:
         return list(values)

@@ -19,12 +19,14 @@ from ..metrics.transfer import transfer_rates
 from ..plots import pictures
 from ..tables.formats.as_html import templates
 from ..tables.presets import Choices
+from .caveats import Caveat, chips, distrust_first
 from .comparing import Section, comparison_section
 from .embedding import Embedded, embed_pictures
 from .examples import MAGNIFIED, Examples, find_examples
+from .overview import Overview, overview
 from .provenance import Grid, provenance, sessions_of
 from .representations import Representations, representations_of
-from .summary import Flag, distrust_first, flags_by_kind, headlines, what_was_run
+from .summary import headlines, what_was_run
 from .tables import all_results, page_tables, without_flags
 
 NAME = "index.html"
@@ -36,16 +38,16 @@ class Page:
     """What the template shows; each section is left out where it is empty."""
 
     title: str
+    overview: Overview
     run: tuple[str, ...]
     headlines: tuple[str, ...]
-    doubts: tuple[str, ...]
+    caveats: tuple[Caveat, ...]
     tables: tuple[Markup, ...]
     pictures: tuple[Embedded, ...]
     more_pictures: bool
     representations: Representations
     comparison: Section
     examples: Examples
-    flags: tuple[Flag, ...]
     notes: tuple[str, ...]
     results: tuple[Markup, ...]
     provenance: tuple[Grid, ...]
@@ -53,16 +55,21 @@ class Page:
     version: str = __version__
 
     @property
+    def chips(self) -> tuple[list[Caveat], int]:
+        """The gravest caveats, and how many others there are."""
+        return chips(self.caveats)
+
+    @property
     def sections(self) -> list[tuple[str, str]]:
         """Id and name of the sections that are there."""
         content = {
-            ("summary", "Summary"): True,
+            ("overview", "Overview"): True,
             ("tables", "Tables"): self.tables,
             ("plots", "Plots"): self.pictures,
             ("representations", "Representations"): self.representations.is_shown,
             ("comparison", "Comparison"): self.comparison.tables,
             ("examples", "Adversarial examples"): self.examples.shown,
-            ("flags", "Flags"): self.flags,
+            ("caveats", "Caveats"): True,
             ("notes", "Notes"): self.notes,
             ("all", "All results"): True,
             ("manifest", "Manifest"): True,
@@ -112,16 +119,16 @@ def _make_page(
     drawn, has_more = embed_pictures(shown, MOST_PICTURES)
     return Page(
         title=_title(table),
+        overview=overview(table, sessions, runs.attacks, compared),
         run=tuple(what_was_run(table, runs.attacks)) or ("Nothing.",),
-        headlines=(*headlines(table), *compared.verdicts) or ("No number.",),
-        doubts=tuple(distrust_first(table, sessions, runs.attacks)),
+        headlines=tuple(headlines(table)) or ("No number.",),
+        caveats=tuple(distrust_first(table, sessions, runs.attacks)),
         tables=tuple(tables),
         pictures=drawn,
         more_pictures=has_more,
         representations=represented,
         comparison=compared,
         examples=find_examples(runs, table),
-        flags=tuple(flags_by_kind(table)),
         notes=(
             *left_out,
             *compared.notes,
@@ -146,9 +153,11 @@ def _render(page: Page) -> str:
     """
     loader = PackageLoader("reports", "page/templates")
     environment = templates(loader)
-    # The package's own files, as they are.
+    # The package's own files, as they are; the classes of bars, since the policy takes no style="".
+    bars = "".join(f".v{level}{{--v:{level}%}}" for level in range(101))
     style, script = (
-        Markup(loader.get_source(environment, name)[0]) for name in ("style.css", "sort.js")
+        Markup(loader.get_source(environment, name)[0] + more)
+        for name, more in (("style.css", bars), ("sort.js", ""))
     )
     policy = (
         f"default-src 'none'; img-src data:; style-src {_hash(style)}; "

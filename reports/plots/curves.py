@@ -159,17 +159,23 @@ def _draw(ax: Axes, rows: pd.DataFrame, style: Look, name: str, *, band: bool) -
 def _budget_axis(ax: Axes, budgets: Sequence[float], shown: Panel) -> None:
     """A tick at each budget, or at most `MOST_TICKS` of them."""
     positive = [budget for budget in budgets if budget > 0]
-    logarithmic = bool(positive) and positive[-1] / positive[0] > WIDEST_LINEAR
+    logarithmic = is_wide(positive)
     if logarithmic:
         ax.set_xscale("symlog", linthresh=positive[0], linscale=0.4)
     ticks = budgets[:: -(-len(budgets) // MOST_TICKS)]
     ax.xaxis.set_major_locator(FixedLocator(ticks))
     ax.xaxis.set_major_formatter(FixedFormatter([f"{tick:g}" for tick in ticks]))
     ax.xaxis.set_minor_locator(NullLocator())
-    unit = AXES[norm_under(shown.protocol)]
-    unit = "x/255 in normalised units" if _is_normalized(shown.protocol) else unit
+    unit = budget_unit(shown.protocol)
     ax.set_xlabel(f"budget, {unit}{', log scale' if logarithmic else ''}")
 
 
-def _is_normalized(protocol: str) -> bool:
-    return protocol in PROTOCOLS and PROTOCOLS[protocol].threat.space == "normalized"
+def is_wide(budgets: Sequence[float]) -> bool:
+    """Whether ascending budgets above 0 span so much that their axis is logarithmic."""
+    return bool(budgets) and budgets[-1] / budgets[0] > WIDEST_LINEAR
+
+
+def budget_unit(protocol: str) -> str:
+    """What budgets are under a protocol, as an axis says it."""
+    is_normalized = protocol in PROTOCOLS and PROTOCOLS[protocol].threat.space == "normalized"
+    return "x/255 in normalised units" if is_normalized else AXES[norm_under(protocol)]

@@ -1,13 +1,13 @@
 """What tells series apart: colour, marker, line style and filling, each alone enough for many.
 
-The colours keep apart under all common kinds of colour blindness (from the palettes of Okabe and
-Ito, and of Paul Tol), and stand out from white by 3:1 or more.
+The colours keep apart under all common kinds of colour blindness (seven from the palettes of Okabe
+and Ito, and of Paul Tol; a brown), and stand out from white by 3:1 or more.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-COLOURS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#882255", "#C04CFD", "#332288")
+COLOURS = ("#0072B2", "#D55E00", "#000000", "#009E73", "#882255", "#C04CFD", "#332288", "#702000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":")
 HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "--", "||")
@@ -39,14 +39,16 @@ class Look(NamedTuple):
 def look(number: int) -> Look:
     """The look of the number-th series, from 0.
 
-    No two of 56 share colour and marker. In black and white, no two of 64 share marker, line style
-    and filling.
+    The first eight differ in colour and in marker. No two of 64 share both, nor, for black and
+    white, all of marker, line style and filling.
     """
+    turn = number // len(COLOURS)
+    marker = number + turn
     return Look(
         COLOURS[number % len(COLOURS)],
-        MARKERS[number % len(MARKERS)],
-        LINES[(number + number // len(MARKERS)) % len(LINES)],
-        number // (len(MARKERS) * len(LINES)) % 2 == 0,
+        MARKERS[marker % len(MARKERS)],
+        LINES[(marker + turn) % len(LINES)],
+        turn // len(LINES) % 2 == 0,
         HATCHES[number % len(HATCHES)],
     )
 

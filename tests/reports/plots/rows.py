@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from reports import COLUMNS
+from reports.statistics.intervals import wilson
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.records.first_version import about_of
@@ -85,3 +86,14 @@ def attacks_of(rows: pd.DataFrame) -> dict[str, Condition]:
         )
         for name in names
     }
+
+
+def with_intervals(rows: pd.DataFrame) -> pd.DataFrame:
+    """The columns that `sweep` leaves empty."""
+    scored = rows["status"] == "ok"
+    counts = zip(rows["top1"], rows["n_images"], scored, strict=True)
+    ranges = [
+        wilson(round(top1 * n / 100), n) if ok else (float("nan"),) * 2 for top1, n, ok in counts
+    ]
+    low, high = ([100 * bounds[end] for bounds in ranges] for end in (0, 1))
+    return rows.assign(top1_ci_low=low, top1_ci_high=high)

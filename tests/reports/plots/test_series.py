@@ -59,8 +59,13 @@ def test_forty_series_differ_in_colour_and_marker_and_without_colour() -> None:
 
 
 def test_the_promises_hold_to_their_ends() -> None:
-    assert len({(look(n).colour, look(n).marker) for n in range(56)}) == 56
+    assert len({(look(n).colour, look(n).marker) for n in range(64)}) == 64
     assert len({(look(n).marker, look(n).line, look(n).filled) for n in range(64)}) == 64
+
+
+def test_the_first_eight_share_neither_colour_nor_marker() -> None:
+    assert len({look(number).colour for number in range(8)}) == 8
+    assert len({look(number).marker for number in range(8)}) == 8
 
 
 def test_bars_differ_without_colour() -> None:
