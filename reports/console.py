@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -20,7 +20,7 @@ from .imagenet_c.corruption_scores import (
 )
 from .merging.runs import Runs
 from .metrics.flags import explain_flag
-from .metrics.notes import brief, common_flags, flags_of, mean_and_spread
+from .metrics.notes import Amount, brief, common_flags, flags_of, mean_and_spread
 from .metrics.notes import notes as every_note
 from .tables.formats.as_console import print_columns, print_notes, print_title
 from .tables.formats.layout import TextColumn
@@ -56,7 +56,7 @@ def print_report(
     scores: pd.DataFrame,
     console: Console,
     *,
-    notes: Literal["every", "brief", "none"] = "every",
+    notes: Amount = "full",
 ) -> None:
     """Print one section per label and data set, then what must be known about the numbers.
 
@@ -67,7 +67,7 @@ def print_report(
         table: `results` of the runs.
         scores: `corruption_scores` of the table.
         console: where to.
-        notes: whether all are printed; flags and failures, with the others summed up; or none.
+        notes: how many are printed; ``short`` sums up those that are no flag and no failure.
     """
     table = with_short_names(table)
     common = common_flags(table)
@@ -82,7 +82,7 @@ def print_report(
             _print_side_by_side(title, rows, console)
     print_corruptions(table, scores, console)
     if notes != "none":
-        print_notes(every_note(runs, table) if notes == "every" else brief(runs, table), console)
+        print_notes(every_note(runs, table) if notes == "full" else brief(runs, table), console)
 
 
 def _print_section(title: str, section: pd.DataFrame, common: set[str], console: Console) -> None:

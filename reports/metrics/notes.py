@@ -1,7 +1,7 @@
 """What a reader must know about some results, in sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -14,6 +14,8 @@ from .flags import explain_flag
 
 MOST_NAMES = 6
 """Conditions that one sentence names."""
+Amount = Literal["full", "short", "none"]
+"""Of notes: all of them; without `remarks`; none."""
 
 
 def notes(runs: Runs, table: pd.DataFrame) -> list[str]:
@@ -25,10 +27,23 @@ def notes(runs: Runs, table: pd.DataFrame) -> list[str]:
     """
     entries = [runs.entries[position] for position in table.index]
     of_attacks = [note for entry in entries for note in entry.condition.notes]
-    remarks = [sentence for sentence, _ in _remarks(entries)]
-    sentences = [*_protocols(table), *of_attacks, *_flags(table), *remarks]
+    of_models = [sentence for sentence, _ in _remarks(entries)]
+    sentences = [*_protocols(table), *of_attacks, *_flags(table), *of_models]
     sentences += _preprocessing(entries)
     return list(dict.fromkeys([*sentences, *_not_scored(runs, table), *runs.notes]))
+
+
+def remarks(runs: Runs, table: pd.DataFrame) -> frozenset[str]:
+    """Those of `notes` that are on models and attacks, and mark no number.
+
+    Args:
+        runs: merged runs.
+        table: rows of their `results`.
+    """
+    entries = [runs.entries[position] for position in table.index]
+    of_attacks = [note for entry in entries for note in entry.condition.notes]
+    of_models = [sentence for sentence, of_data in _remarks(entries) if not of_data]
+    return frozenset([*of_attacks, *of_models, *_preprocessing(entries)])
 
 
 def brief(runs: Runs, table: pd.DataFrame) -> list[str]:
@@ -39,15 +54,17 @@ def brief(runs: Runs, table: pd.DataFrame) -> list[str]:
         table: rows of their `results`.
     """
     entries = [runs.entries[position] for position in table.index]
-    of_attacks = [note for entry in entries for note in entry.condition.notes]
-    of_models = [sentence for sentence, of_data in _remarks(entries) if not of_data]
-    more = len(dict.fromkeys([*of_attacks, *of_models, *_preprocessing(entries)]))
-    hidden = f"{count(more, 'more note')} on models and attacks: --notes"
-    summed_up = "; ".join([*_weights(entries), *([hidden] if more else [])])
-    remarks = [sentence for sentence, of_data in _remarks(entries) if of_data]
-    sentences = [*_protocols(table), *_flags(table), *remarks]
+    more = len(remarks(runs, table))
+    summed_up = "; ".join([*_weights(entries), *([how_many_more(more)] if more else [])])
+    of_data = [sentence for sentence, of_data in _remarks(entries) if of_data]
+    sentences = [*_protocols(table), *_flags(table), *of_data]
     sentences += [*_not_scored(runs, table), *runs.notes, *([summed_up] if summed_up else [])]
     return list(dict.fromkeys(sentences))
+
+
+def how_many_more(number: int) -> str:
+    """That so many notes are not printed, and how they are."""
+    return f"{count(number, 'more note')} on models and attacks: --notes full"
 
 
 def _protocols(table: pd.DataFrame) -> list[str]:

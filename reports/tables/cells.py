@@ -12,7 +12,7 @@ from robustbench_twicing.records.identity import first_difference, images_identi
 
 from ..merging.identity import entry_identity
 from ..merging.runs import Entry, Runs
-from ..metrics.notes import notes
+from ..metrics.notes import notes, remarks
 from ..text.file_names import file_name
 from .table import ABOUT, Column, Table
 
@@ -71,6 +71,7 @@ def fill(name: str, title: str, runs: Runs, rows: pd.DataFrame, specs: Sequence[
             *_budgets(runs, used),
             *notes(runs, used),
         ),
+        remarks=remarks(runs, used),
     )
 
 

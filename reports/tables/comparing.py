@@ -35,6 +35,7 @@ IN_BRIEF = {
     "p_holm": SHOWN["p_holm"],
 }
 """Those from which the verdict can be read, the verdict beside the difference."""
+MORE_COLUMNS = "p by itself, and images that only one has right: --notes full."
 NO_TEST = (
     "no test: a budget of 0 shows the clean images once more, and random noise is a control; they "
     "are none of the comparisons that are corrected for."
@@ -85,7 +86,11 @@ def comparison_notes(comparison: Comparison, *, every_column: bool = True) -> tu
         f"images ({DRAWS:,} seeded samples).{only if every_column else ''}",
         f"{test} corrected over {corrected_over(comparison)}. "
         "better, worse: Holm below 0.05; not shown: these images show no difference.",
-        *([] if every_column else ["p by itself, and images that only one has right: --notes."]),
+        *(
+            []
+            if every_column
+            else ["p by itself, and images that only one has right: --notes full."]
+        ),
         *([NO_TEST] if rows["p_holm"].isna().any() else ()),
         *(
             f"{row['label']} {row['condition']} is compared on {row['images']} images"

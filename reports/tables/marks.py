@@ -15,7 +15,8 @@ from .table import Mark, Table
 
 Marking = Literal["best", "significant", "none"]
 MARKINGS: tuple[Marking, ...] = ("best", "significant", "none")
-BEST_NOTE = "Bold: best of its group; underlined: second best of three or more."
+BEST_NOTE = "Bold: best of its group."
+SECOND_NOTE = "Bold: best of its group; underlined: second best of three or more."
 SIGNIFICANT_NOTE = (
     "Bold: best of its group, and better than each of the others by McNemar's exact test on the "
     "same images; underlined: second best, and better than each of the rest. P values are "
@@ -50,7 +51,7 @@ def mark(table: Table, marking: Marking, runs: Runs | None = None) -> Table:
     contests = list(_contests(table))
     if marking == "best":
         marks = {place: kind for contest in contests for place, kind in _by_value(contest)}
-        note = BEST_NOTE
+        note = SECOND_NOTE if "second" in marks.values() else BEST_NOTE
     else:
         if runs is None:
             raise ValueError("significance needs the records")
@@ -80,10 +81,10 @@ def _contests(table: Table) -> Iterator[Contest]:
 
 
 def _by_value(contest: Contest) -> Iterator[tuple[tuple[int, int], Mark]]:
-    """Equal numbers share a place; all equal: none is best."""
+    """Equal numbers share a place; where more than half are equal and best, none stands out."""
     placed = list(zip(contest.rows, contest.values, strict=True))
     tiers = [list(tier) for _, tier in groupby(placed, key=lambda pair: pair[1])]
-    if len(tiers) == 1:
+    if 2 * len(tiers[0]) > len(placed):
         return
     for row, _ in tiers[0]:
         yield (row, contest.column), "best"

@@ -11,7 +11,7 @@ from pandas.api.types import is_integer_dtype
 from robustbench_twicing.errors import UserError
 
 from ..merging.runs import Runs
-from ..metrics.notes import notes
+from ..metrics.notes import notes, remarks
 from ..metrics.results import COLUMNS
 from ..text.condition_names import with_short_names
 from ..text.file_names import file_name
@@ -119,6 +119,7 @@ def _pivot(
         about(part, index, rows),
         entries=entries.fillna(-1).to_numpy(np.int64),
         notes=tuple(dict.fromkeys([*unscored(part), *notes(runs, part)])),
+        remarks=remarks(runs, part),
     )
 
 

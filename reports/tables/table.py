@@ -57,6 +57,7 @@ class Table:
             where it is from several or none, as all are unless given.
         marks: by row and column.
         notes: sentences that belong to the table.
+        remarks: those of them that are on models and attacks, and mark no number.
         stacked: on a terminal each group stands by itself, below its name, in place of the first
             level of the row names.
     """
@@ -70,6 +71,7 @@ class Table:
     entries: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     marks: Mapping[tuple[int, int], Mark] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()
+    remarks: frozenset[str] = frozenset()
     stacked: bool = False
 
     def __post_init__(self) -> None:
@@ -80,6 +82,27 @@ class Table:
         sizes = {len(self.frame), len(self.about), len(self.groups) or len(self.frame)}
         if len(sizes) > 1 or len(self.columns) != self.frame.shape[1]:
             raise ValueError(f"{self.name}: rows and columns must be described one by one")
+
+    @property
+    def short_notes(self) -> list[str]:
+        """Notes without the remarks."""
+        return [note for note in self.notes if note not in self.remarks]
+
+    def of_columns(self, positions: Sequence[int]) -> Self:
+        """The table with these columns alone."""
+        kept = list(positions)
+        marks = {
+            (row, kept.index(column)): mark
+            for (row, column), mark in self.marks.items()
+            if column in kept
+        }
+        return replace(
+            self,
+            frame=self.frame.iloc[:, kept],
+            columns=tuple(self.columns[position] for position in kept),
+            entries=self.entries[:, kept],
+            marks=marks,
+        )
 
     def with_columns(self, columns: Sequence[Column], values: pd.DataFrame, at: int) -> Self:
         """The table with more columns from a position on, whose numbers are of no single entry."""

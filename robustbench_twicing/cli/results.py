@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -133,8 +133,7 @@ def show_results(
     if output.json:
         print_results_json(table)
     else:
-        notes: Literal["every", "brief", "none"] = "every" if output.notes else "brief"
-        print_report(runs, table, scores, console, notes="none" if output.quiet else notes)
+        print_report(runs, table, scores, console, notes=output.shown_notes)
     for path in [] if output.json or output.quiet else paths:
         console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
     if problem is not None and must_save:

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from ...metrics.notes import Amount, how_many_more
 from ...text.wrapping import wrapped
 from ..table import Table
 from .layout import TextColumn, arrange, text_columns
@@ -13,8 +14,14 @@ from .layout import TextColumn, arrange, text_columns
 STYLES = {"best": "bold", "second": "underline"}
 
 
-def print_table(table: Table, console: Console, *, notes: bool = True) -> None:
-    """Print a table, in segments below each other where it is wider than the console."""
+def print_table(table: Table, console: Console, *, notes: Amount = "full") -> None:
+    """Print a table, in segments below each other where it is wider than the console.
+
+    Args:
+        table: any.
+        console: where to.
+        notes: how many of the table's.
+    """
     print_title(table.title, console, style="bold")
     if table.place:
         print_title(table.place, console)
@@ -23,8 +30,11 @@ def print_table(table: Table, console: Console, *, notes: bool = True) -> None:
         _print_rows(table.of_group(group), console)
     if not table.stacked:
         _print_rows(table, console)
-    if notes:
+    if notes == "full":
         print_notes(table.notes, console)
+    elif notes == "short":
+        hidden = len(table.notes) - len(table.short_notes)
+        print_notes([*table.short_notes, *([how_many_more(hidden)] if hidden else [])], console)
 
 
 def _print_rows(table: Table, console: Console) -> None:

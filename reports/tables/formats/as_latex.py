@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from robustbench_twicing.files.printable import unbroken
 
+from ...metrics.notes import Amount
 from ...text.wrapping import wrapped
 from ..table import Column, Table, column_runs
 from .layout import Segment, arrange, text_columns
@@ -50,14 +51,17 @@ Part = tuple[Segment, range]
 """Some columns of some rows."""
 
 
-def as_latex(table: Table) -> str:
+def as_latex(table: Table, notes: Amount = "short") -> str:
     """A table with title as caption, rules of booktabs, and the notes below in small print.
+
+    Notes that are not asked for are comments inside the float. Columns without any entry are left
+    out.
 
     What is too wide for a page is set in small letters, and in parts below each other where that
     is not enough; what is too long becomes several tables. pdflatex knows Latin letters; of others
     it prints the number, and xelatex and lualatex the letter, where the font has it.
     """
-    return "\n".join(_lines(table)) + "\n"
+    return "\n".join(_lines(_without_empty_columns(table), notes)) + "\n"
 
 
 def escape(text: str) -> str:
@@ -82,13 +86,24 @@ def _is_latin(letter: str) -> bool:
     return letter in _LATIN or (with_accent and bool(accents))
 
 
-def _lines(table: Table) -> Iterator[str]:
+def _without_empty_columns(table: Table) -> Table:
+    rows = range(len(table.frame))
+    filled = [
+        position
+        for position in range(len(table.columns))
+        if any(table.cell(row, position) for row in rows)
+    ]
+    return table if len(filled) == len(table.columns) else table.of_columns(filled)
+
+
+def _lines(table: Table, notes: Amount) -> Iterator[str]:
     yield r"% needs \usepackage{booktabs} and, for quotation marks, \usepackage[T1]{fontenc}"
     stub, columns = text_columns(table, least_name=LEAST_NAME)
     wanted = sum(column.natural + PADDING for column in (*stub, *columns))
     segments = arrange(stub, columns, SMALL, padding=SMALL_PADDING)
     pages = _pages(table, segments)
-    outside = sum(map(len, table.notes)) > MOST_NOTES
+    shown = {"full": list(table.notes), "short": table.short_notes, "none": []}[notes]
+    outside = sum(map(len, shown)) > MOST_NOTES
     for number, page in enumerate(pages, start=1):
         yield from (r"\begin{table}", r"\centering")
         yield from _caption(table, number, len(pages))
@@ -96,11 +111,12 @@ def _lines(table: Table) -> Iterator[str]:
             yield rf"{SMALL_PRINT}\setlength{{\tabcolsep}}{{3pt}}"
         for segment, rows in page:
             yield from _tabular(table, segment, rows)
-        if number == len(pages) and not outside:
-            yield from _notes(table, r"\par\smallskip\parbox{\linewidth}")
+        if number == len(pages):
+            yield from () if outside else _notes(shown, r"\par\smallskip\parbox{\linewidth}")
+            yield from (f"% {unbroken(note)}" for note in table.notes if note not in shown)
         yield r"\end{table}"
     if outside:
-        yield from _notes(table, r"\par\noindent")
+        yield from _notes(shown, r"\par\noindent")
 
 
 def _caption(table: Table, number: int, pages: int) -> Iterator[str]:
@@ -109,9 +125,15 @@ def _caption(table: Table, number: int, pages: int) -> Iterator[str]:
     yield rf"\label{{tab:{_label(table.name)}{f'-{number}' if part else ''}}}"
 
 
-def _notes(table: Table, place: str) -> Iterator[str]:
-    for note in table.notes:
-        yield rf"{place}{{{SMALL_PRINT} {_prose(note)}\par}}"
+def _notes(notes: Sequence[str], place: str) -> Iterator[str]:
+    """One paragraph; each sentence on a line of its own in the file."""
+    if notes:
+        sentences = "\n".join(_sentence(note) for note in notes)
+        yield rf"{place}{{{SMALL_PRINT} {sentences}\par}}"
+
+
+def _sentence(note: str) -> str:
+    return _prose(note if note.endswith((".", "?", "!")) else f"{note}.")
 
 
 def _prose(text: str) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ...merging.runs import Runs
-from ...metrics.notes import notes
+from ...metrics.notes import notes, remarks
 from ...text.condition_names import with_short_names
 from ...text.file_names import file_name
 from ..cells import about, unscored
@@ -50,4 +50,5 @@ def all_results(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Ta
         groups=tuple(str(label) for label in rows["label"]),
         entries=np.repeat(rows.index.to_numpy(np.int64)[:, None], len(shown), axis=1),
         notes=tuple(dict.fromkeys([*unscored(rows), *notes(runs, rows)])),
+        remarks=remarks(runs, rows),
     )

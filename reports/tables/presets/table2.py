@@ -11,7 +11,7 @@ from ...imagenet_c.corruption_rows import ATTACK
 from ...imagenet_c.corruption_scores import scores_of, shortened
 from ...merging.runs import Runs
 from ...metrics.flags import explain_flag
-from ...metrics.notes import notes, some
+from ...metrics.notes import notes, remarks, some
 from ...text.file_names import file_name
 from ..cells import CellSpec, about, fill, rows_of
 from ..table import Column, Table
@@ -53,6 +53,7 @@ def table2(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
         name=file_name("table2", str(shown["protocol"].iloc[0])),
         about=about(used, list(table.frame.index)),
         notes=tuple(dict.fromkeys([*table.notes, *_about_scores(scores), *notes(runs, used)])),
+        remarks=remarks(runs, used),
     )
 
 

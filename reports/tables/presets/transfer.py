@@ -9,7 +9,7 @@ import pandas as pd
 from robustbench_twicing.conditions.condition import CLEAN, TRANSFER
 
 from ...merging.runs import Runs
-from ...metrics.notes import notes
+from ...metrics.notes import notes, remarks
 from ...metrics.transfer import transfer_rates
 from ...text.file_names import file_name
 from ..cells import about, check_alike, unscored
@@ -77,6 +77,7 @@ def transfer(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table
             *unscored(known),
             *notes(runs, known),
         ),
+        remarks=remarks(runs, known),
     )
 
 

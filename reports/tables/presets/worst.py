@@ -12,7 +12,7 @@ from robustbench_twicing.conditions.condition import CLEAN, WORST
 from ...merging.ensembles import ensembles
 from ...merging.runs import Runs
 from ...metrics.broken_alone import broken_alone
-from ...metrics.notes import notes
+from ...metrics.notes import notes, remarks
 from ...metrics.worst import like_ensembles
 from ...text.file_names import file_name
 from ..cells import about, check_alike, rows_of, unscored
@@ -77,6 +77,7 @@ def _table(runs: Runs, rows: pd.DataFrame, name: str) -> Table:
         groups=tuple(budgets),
         entries=entries,
         notes=tuple(dict.fromkeys([EXPLAINED, *unscored(used), *notes(runs, used)])),
+        remarks=remarks(runs, used),
     )
     counts = tuple(Column(attack, "only", digits=0) for attack in attacks)
     alone = pd.DataFrame(_alone(runs, worst_rows, rows["status"]), index, columns=attacks)

@@ -25,7 +25,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Folder for comparison.csv, changed.csv and the tables.")
     ] = None,
-    notes: Notes = False,
+    notes: Notes = "short",
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -51,9 +51,10 @@ def run(
         print_results_json(comparison.rows)
     else:
         console = Console()
-        for of_model in tables_by_model(comparison, every_column=notes):
+        for of_model in tables_by_model(comparison, every_column=notes == "full"):
             print_table(of_model, console)
-        print_notes([] if quiet else comparison_notes(comparison, every_column=notes), console)
+        if not quiet and notes != "none":
+            print_notes(comparison_notes(comparison, every_column=notes == "full"), console)
     written = [] if out is None else write_comparison(comparison, out)
     for path in [] if quiet else written:
         typer.echo(f"written: {path}", err=True)

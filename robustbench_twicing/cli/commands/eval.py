@@ -101,4 +101,4 @@ def _show_both(folders: list[Path], output: Output) -> None:
         print_results_json(table)
         return
     for made in make_tables(runs, table, corruption_scores(table), TableOptions(TRANSFER, eps=[])):
-        print_table(made, Console(), notes=not output.quiet)
+        print_table(made, Console(), notes=output.shown_notes)

@@ -81,7 +81,7 @@ def run(
             metavar="RUN_DIR[:LABEL]|FILE.csv", help="Unit of mCE in place of AlexNet's errors."
         ),
     ] = None,
-    notes: Notes = False,
+    notes: Notes = "short",
     json: Json = False,
     quiet: Quiet = False,
 ) -> int:
@@ -204,20 +204,21 @@ def _print(tables: "Sequence[Table]", output: Output) -> None:
     from ..terminal import Console
 
     for table in tables:
-        print_table(table, Console(), notes=not output.quiet)
+        print_table(table, Console(), notes=output.shown_notes)
 
 
 def _write(tables: "Sequence[Table]", files: "Files", output: Output) -> None:
     """Into files with --out, in all formats or the one asked for; else on standard output."""
-    from reports.tables.formats import FORMATS, write_tables
+    from reports.tables.formats import FORMATS, render, write_tables
 
     from ..report_files import CONSOLE
 
     name = files.output_format
     if files.out is not None and name != CONSOLE:
-        _say(write_tables(tables, files.out, [name] if name else list(FORMATS)), output)
+        forms = [name] if name else list(FORMATS)
+        _say(write_tables(tables, files.out, forms, output.notes), output)
     elif files.out is None and name not in (None, CONSOLE):
-        typer.echo("\n".join(FORMATS[name].render(table) for table in tables), nl=False)
+        typer.echo("\n".join(render(table, name, output.notes) for table in tables), nl=False)
 
 
 def _say(paths: Sequence[Path | str], output: Output) -> None:

@@ -1,18 +1,19 @@
 """Options of what is printed, the same for all commands that print results."""
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import typer
 
 from .options import EvalOptions
 
 PRINTED = "What is printed"
+Amount = Literal["full", "short", "none"]
 Notes = Annotated[
-    bool,
+    Amount,
     typer.Option(
         "--notes",
-        help="All notes and columns, also those that are summed up otherwise.",
+        help="full: all notes and columns; short: flags and failures, the rest summed up.",
         rich_help_panel=PRINTED,
     ),
 ]
@@ -38,21 +39,26 @@ class Output(NamedTuple):
     """What is printed beside the tables, or in place of them.
 
     Attributes:
-        notes: every note and column.
+        notes: how many.
         json: records in place of tables.
         quiet: neither notes nor paths.
     """
 
-    notes: bool = False
+    notes: Amount = "short"
     json: bool = False
     quiet: bool = False
+
+    @property
+    def shown_notes(self) -> Amount:
+        """How many are printed beside tables."""
+        return "none" if self.quiet else self.notes
 
 
 @dataclass(frozen=True)
 class OutputOptions(EvalOptions):
     """Options of an evaluation, and of what is printed."""
 
-    notes: Notes = False
+    notes: Notes = "short"
     json: Json = False
     quiet: Quiet = False
 

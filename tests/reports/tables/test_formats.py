@@ -16,12 +16,13 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from reports.metrics.notes import Amount
 from reports.tables.formats import FORMATS, write_tables
 from reports.tables.formats.as_console import print_table
 from reports.tables.formats.as_html import as_html
 from reports.tables.formats.as_latex import as_latex, escape
 from reports.tables.formats.as_text import as_csv, as_json, as_markdown
-from reports.tables.table import ABOUT, Column, Table
+from reports.tables.table import ABOUT, Column, Mark, Table
 
 NASTY = (
     "<script>alert('x')</script>",
@@ -210,6 +211,36 @@ def test_latex_escapes_every_special_character() -> None:
     assert escape("[10-12]") == "{[}10-12]"
 
 
+def test_latex_has_the_notes_that_are_asked_for_and_the_others_as_comments() -> None:
+    made = replace(nasty(), notes=("a flag", "50 % of \n it"), remarks=frozenset(["50 % of \n it"]))
+    hidden = "% 50 % of it"
+    texts: dict[Amount, str] = {of: as_latex(made, of) for of in ("full", "short", "none")}
+    assert as_latex(made) == texts["short"]
+    lines = {of: text.splitlines() for of, text in texts.items()}
+    assert [hidden in lines[of] for of in texts] == [False, True, True]
+    assert ["% a flag" in lines[of] for of in texts] == [False, False, True]
+    assert r"\footnotesize a flag.\par}" in texts["short"]
+    assert "50 \\% of it." in texts["full"]
+    for of in ("short", "none"):
+        assert lines[of].index(hidden) < lines[of].index(r"\end{table}")
+
+
+def test_latex_leaves_out_a_column_without_any_entry() -> None:
+    made = nasty()
+    frame = made.frame.copy()
+    frame[1] = float("nan")
+    marks: dict[tuple[int, int], Mark] = {(0, 0): "best", (1, 1): "second"}
+    empty = replace(made, frame=frame, marks=marks)
+    single = replace(
+        made,
+        frame=frame[[0]],
+        columns=made.columns[:1],
+        entries=made.entries[:, :1],
+        marks={(0, 0): "best"},
+    )
+    assert as_latex(empty) == as_latex(single)
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex; none is installed")
 def test_latex_compiles(tmp_path: Path) -> None:
     made = replace(
@@ -236,11 +267,12 @@ def pages_of(latex: str, tmp_path: Path) -> int:
         cwd=tmp_path,
         capture_output=True,
         text=True,
+        errors="replace",  # it writes letters in the encodings of its fonts
         check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:]
     assert "Float too large" not in done.stdout
-    too_wide = [float(each) for each in re.findall(r"Overfull .hbox \(([0-9.]+)pt", done.stdout)]
+    too_wide = [float(width) for width in re.findall(r"Overfull .hbox \(([0-9.]+)pt", done.stdout)]
     assert max(too_wide, default=0) < 30
     (pages,) = re.findall(r"page\.pdf \((\d+) page", done.stdout)
     return int(pages)

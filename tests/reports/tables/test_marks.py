@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from reports import Runs, merge, results
-from reports.tables.marks import BEST_NOTE, mark
+from reports.tables.marks import BEST_NOTE, SECOND_NOTE, mark
 from reports.tables.presets import preset_tables
 from reports.tables.table import ABOUT, Best, Column, Table
 from tests.reports.made import Outcomes, write_run
@@ -40,7 +40,8 @@ def marks(values: list[float], groups: str = "", best: Best = "highest") -> str:
         ([], "", ""),
         ([1, 2, 9, 8], "aabb", "-bb-"),
         ([1, 9, 2, 8, 3], "ababa", "-bs-b"),
-        ([3, 3, 1], "", "bb-"),
+        ([3, 3, 1, 1], "", "bb--"),
+        ([3, 3, 1], "", "---"),  # where most are best, none stands out
         ([3, 2, 2], "", "bss"),
         ([2, 2, 2], "", "---"),
         ([NAN, 1, 2, 3], "", "--sb"),
@@ -57,6 +58,7 @@ def test_the_best_of_a_group_by_value(values: list[float], groups: str, wanted: 
 
 def test_the_note_is_there_where_a_mark_is() -> None:
     assert mark(sheet([1, 2]), "best").notes == (BEST_NOTE,)
+    assert mark(sheet([1, 2, 3]), "best").notes == (SECOND_NOTE,)
     assert mark(sheet([1, 1]), "best").notes == ()
     assert mark(sheet([1, 2]), "none").marks == {}
 

@@ -116,14 +116,14 @@ def test_notes_that_are_no_flags_are_summed_up(
     del runs
     assert main(["report", "runs/net"]) == 0
     brief = capsys.readouterr().out
-    assert main(["report", "runs/net", "--notes"]) == 0
+    assert main(["report", "runs/net", "--notes", "full"]) == 0
     every = capsys.readouterr().out
     notes = [line for line in every.splitlines() if line.startswith("- ")]
     flags = [line for line in notes if line.startswith("- ! ")]
     assert flags
     assert all(flag in brief for flag in flags)
     assert "- 1 model: a user's own code; " in brief
-    assert "on models and attacks: --notes" in " ".join(brief.split())
+    assert "on models and attacks: --notes full" in " ".join(brief.split())
     assert "preprocessing: " not in brief
     assert "preprocessing: " in every
 
