@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from .console import print_results
     from .imagenet_c.corruption_scores import corruption_scores, save_corruption_scores
     from .imagenet_c.reference_errors import read_normaliser
+    from .merging.entry import Entry
     from .merging.merge import merge
-    from .merging.runs import Entry, Runs
+    from .merging.runs import Runs
     from .metrics.results import COLUMNS, results, save_results, write_results
     from .metrics.worst import with_worst
 
@@ -33,7 +34,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Entry": ".merging.runs",
+    "Entry": ".merging.entry",
     "Runs": ".merging.runs",
     "corruption_scores": ".imagenet_c.corruption_scores",
     "merge": ".merging.merge",

@@ -10,7 +10,7 @@ import pandas as pd
 from robustbench_twicing.data.imagenet_c import OFFICIAL
 
 from .imagenet_c.corruption_rows import ATTACK
-from .merging.runs import Entry
+from .merging.entry import Entry
 from .statistics.intervals import Interval, wilson
 
 IMAGES = {"imagenet-a": 7_500, "imagenet-r": 30_000}

@@ -19,7 +19,8 @@ from robustbench_twicing.records.manifest import DatasetRecord
 from robustbench_twicing.records.schema import Status
 
 from ..merging.counts import Counts
-from ..merging.runs import Entry, Runs
+from ..merging.entry import Entry
+from ..merging.runs import Runs
 from ..merging.sessions import VERSIONS, read_sessions
 from ..metrics.flags import by_weight
 from ..metrics.notes import flags_of
@@ -87,7 +88,7 @@ def model_infos(runs: Runs, results: pd.DataFrame, paper: Paper | None) -> dict[
     for position, (status, flags) in enumerate(columns):
         entry = runs.entries[position]
         row = _Row(position, entry, runs.counts[position], status, flags)
-        rows.setdefault(entry.evaluation.label, []).append(row)
+        rows.setdefault(entry.label, []).append(row)
     facts = paper or Paper()
     return {
         label: ModelInfo(**facts.facts_of(label), **_measured(runs, label, of_label))

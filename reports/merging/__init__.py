@@ -1,6 +1,7 @@
 """From many run folders to one set of entries and records.
 
-- `runs`: `Runs` and `Entry`, on which every table, picture and comparison is built.
+- `runs`: `Runs`, on which every table, picture and comparison is built; `entry`: `Entry`, a row of
+  them, and the name that it is shown under.
 - `merge`: `merge`, of shards, too; `identity`: when two runs are of the same thing.
 - `reading`: every part is checked and counted; `database`: records by SQL.
 - `columns`: records as arrays; `features`: what is counted of each; `blocks`, `tally`: sums over

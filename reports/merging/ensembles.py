@@ -10,7 +10,8 @@ from robustbench_twicing.conditions.condition import CLEAN, Condition
 
 from .blocks import Plan
 from .columns import SQL_OF_NEEDED, Positions, grid_of
-from .runs import Entry, Runs
+from .entry import Entry
+from .runs import Runs
 from .strongest import Ensemble, have_worst, strongest
 from .tally import Tally
 

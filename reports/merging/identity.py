@@ -16,7 +16,8 @@ from robustbench_twicing.records.identity import (
 from robustbench_twicing.records.manifest import Evaluation, Manifest
 
 if TYPE_CHECKING:
-    from .runs import Entry, Runs
+    from .entry import Entry
+    from .runs import Runs
 
 FACTS = ["image", "status", "target", "clean_rank", "prediction", "rank"]
 """What must be equal for two records to be the same; losses differ in rounding by machine."""

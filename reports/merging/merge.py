@@ -13,9 +13,10 @@ from robustbench_twicing.records.manifest import Evaluation
 from robustbench_twicing.records.run_folder import RunFolder
 
 from .database import Database, Source
+from .entry import Entry, Key
 from .identity import check_counted_once, check_one_label, check_same
 from .reading import Checked, check_parts
-from .runs import Entry, Key, Runs
+from .runs import Runs
 from .sessions import Session, kernels_of, mixtures, read_sessions
 
 

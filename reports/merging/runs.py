@@ -21,10 +21,9 @@ Where two labels have different images under one data set name, the names are to
 and eight digits of the images' fingerprint.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -32,59 +31,16 @@ import pandas as pd
 import pyarrow as pa
 
 from robustbench_twicing.conditions.condition import Condition
-from robustbench_twicing.records.cost import Cost
-from robustbench_twicing.records.manifest import Evaluation, Manifest
 
 from .blocks import Plan
 from .columns import SQL_OF_NEEDED
 from .counts import Answers, Counts, RightBits
 from .database import NAMED, NAMES, Database, Source, fetch
+from .entry import Entry, renamed
 from .tally import Tally
 
-Key = tuple[str, str, str, str]
 FEWEST_ANSWERS = 20
 """Images that can tell whether a network is no better than guessing."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One label on one data set under one condition: a row of results.csv.
-
-    Attributes:
-        evaluation: the model and the data set, as in the manifest.
-        dataset: name of the data set; with ``#`` and eight digits of its fingerprint where another
-            set of images has the same name.
-        condition: as in the manifest.
-        manifest: of the run: seed, device, precision.
-        cost: summed over parts and folders.
-        flags: what happened on the way (``batch-halved``, ``mixed-versions``).
-        folders: where the records are from.
-    """
-
-    evaluation: Evaluation
-    dataset: str
-    condition: Condition
-    manifest: Manifest
-    cost: Cost
-    flags: tuple[str, ...]
-    folders: tuple[Path, ...]
-
-    @property
-    def key(self) -> Key:
-        """Label, data set, protocol and condition."""
-        return self.evaluation.label, self.dataset, self.condition.protocol, self.condition.id
-
-    @property
-    def shown_flags(self) -> tuple[str, ...]:
-        """Of `flags`, without those that say what other attacks of the run had to leave out."""
-        of_attacks = {flag for one in self.manifest.conditions for flag in one.about.few_classes}
-        others = of_attacks - set(self.condition.about.few_classes)
-        return tuple(flag for flag in self.flags if flag not in others)
-
-    @property
-    def n_expected(self) -> int:
-        """Images that the condition is about; with fewer records the entry is incomplete."""
-        return self.evaluation.conditions[self.condition.key]
 
 
 @dataclass(frozen=True)
@@ -185,6 +141,17 @@ class Runs:
         """As `arrow`, where ``records`` are those of some entries, which is faster than a WHERE."""
         with self._connect(entries) as connection:
             return fetch(connection, sql, parameters)
+
+    def renamed(self, names: Mapping[str, str]) -> "Runs":
+        """The same, with labels under other names.
+
+        Args:
+            names: label -> name.
+
+        Raises:
+            UserError: an unknown label, or one name for two labels.
+        """
+        return replace(self, entries=renamed(self.entries, names)) if names else self
 
     def with_entries(
         self,

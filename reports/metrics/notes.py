@@ -9,7 +9,8 @@ from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.files.printable import count, name_some
 from robustbench_twicing.records.schema import Status
 
-from ..merging.runs import Entry, Runs
+from ..merging.entry import Entry
+from ..merging.runs import Runs
 from .flags import explain_flag
 
 MOST_NAMES = 6
@@ -84,7 +85,7 @@ def _remarks(entries: Sequence[Entry]) -> list[tuple[str, bool]]:
     """What is noted of models and data sets, and whether it is of data: then it is always shown."""
     sentences: list[tuple[str, bool]] = []
     for entry in entries:
-        label, dataset = entry.evaluation.label, entry.evaluation.dataset
+        label, dataset = entry.label, entry.evaluation.dataset
         sentences += [(f"{label}: {note}", False) for note in entry.evaluation.record.notes]
         sentences += [(f"{entry.dataset}: {note}", True) for note in dataset.notes]
         if left_out := ", ".join(entry.manifest.left_out):
@@ -108,7 +109,7 @@ def _weights(entries: Sequence[Entry]) -> list[str]:
         if checkpoint:
             other = "random weights" if checkpoint.startswith("random:") else "weights of a file"
             labels = kinds.setdefault(WEIGHTS.get(checkpoint, other), {})
-            labels[entry.evaluation.label] = None
+            labels[entry.label] = None
     return [f"{count(len(labels), 'model')}: {kind}" for kind, labels in kinds.items()]
 
 
@@ -122,7 +123,7 @@ def _preprocessing(entries: Sequence[Entry]) -> list[str]:
         if not evaluation.record.details.get("takes_pixels"):
             mean, std = (", ".join(map(str, part)) for part in (parts.mean, parts.std))
             text += f", mean {mean}, std {std}"
-        texts.setdefault(text, {})[evaluation.label] = None
+        texts.setdefault(text, {})[entry.label] = None
     if len(texts) == 1:
         return [f"preprocessing: {text}" for text in texts]
     return [f"preprocessing of {some(list(labels))}: {text}" for text, labels in texts.items()]

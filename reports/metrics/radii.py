@@ -14,7 +14,8 @@ from robustbench_twicing.conditions.condition import CLEAN
 from robustbench_twicing.conditions.threat_model import TOLERANCE, ThreatModel
 
 from ..merging.ensembles import Attacks, counted
-from ..merging.runs import Entry, Runs
+from ..merging.entry import Entry
+from ..merging.runs import Runs
 from ..merging.strongest import UNITS
 from ..statistics.intervals import Interval, median_interval, wilson_band
 from ..text.csv_text import save_csv

@@ -13,8 +13,9 @@ from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.records.run_folder import RunFolder
 
 from ..merging.counts import Counts
+from ..merging.entry import Entry
 from ..merging.merge import merge
-from ..merging.runs import Entry, Runs
+from ..merging.runs import Runs
 from ..statistics.intervals import wilson
 from ..text.csv_text import save_csv
 from .diagnostics import Scored, copied_images, diagnose
@@ -80,7 +81,7 @@ class Result(NamedTuple):
 
 
 COLUMNS: dict[str, Callable[[Result], Any]] = {
-    "label": lambda row: row.entry.evaluation.label,
+    "label": lambda row: row.entry.label,
     "model": lambda row: row.entry.evaluation.record.model,
     "checkpoint": lambda row: row.entry.evaluation.record.checkpoint,
     "checkpoint_sha256": lambda row: row.entry.evaluation.record.checkpoint_sha256,

@@ -7,7 +7,7 @@ from robustbench_twicing.data.imagenet import NUM_CLASSES
 from robustbench_twicing.data.imagenet_c import OFFICIAL, OTHERS_PREFIX, PREFIX, SIDE
 from robustbench_twicing.records.manifest import Evaluation
 
-from ..merging.runs import Entry
+from ..merging.entry import Entry
 
 
 def row_flags(entry: Entry, missing: int) -> list[str]:

@@ -15,7 +15,8 @@ import pandas as pd
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.records.schema import Status
 
-from ..merging.runs import Entry, Runs
+from ..merging.entry import Entry
+from ..merging.runs import Runs
 from ..text.csv_text import save_csv
 
 TRANSFERS = (
@@ -114,10 +115,17 @@ def _pairs(runs: Runs, positions: Sequence[int]) -> Iterator[_Pair]:
 
 def _place(runs: Runs, pair: _Pair) -> list[int]:
     """Sources and targets in the order of the labels, those that are none of them behind."""
-    labels = list(dict.fromkeys(entry.evaluation.label for entry in runs.entries))
-    source = str(runs.entries[pair.shown].condition.settings["source_label"])
-    target = runs.entries[pair.target].evaluation.label
+    labels = list(dict.fromkeys(entry.label for entry in runs.entries))
+    source = _shown_source(runs, runs.entries[pair.shown])
+    target = runs.entries[pair.target].label
     return [labels.index(label) if label in labels else len(labels) for label in (source, target)]
+
+
+def _shown_source(runs: Runs, shown: Entry) -> str:
+    """The name of the network whose images an entry shows."""
+    label = str(shown.condition.settings["source_label"])
+    names = (entry.label for entry in runs.entries if entry.evaluation.label == label)
+    return next(names, label)
 
 
 def _source(runs: Runs, target: Entry) -> int | None:
@@ -168,15 +176,15 @@ def _row(
         "dataset": shown.dataset,
         "protocol": shown.condition.protocol,
         "attack": settings["source_condition"],
-        "source": settings["source_label"],
+        "source": _shown_source(runs, shown),
         "source_weights": settings["source_weights"],
-        "target": entry.evaluation.label,
+        "target": entry.label,
         "condition": entry.condition.id,
         "entry": pair.target,
         "n_images": runs.counts[pair.target].scored,
         "top1": top1.get(pair.target, float("nan")),
     }
-    control = _control(runs, entry.evaluation.label, shown)
+    control = _control(runs, entry.label, shown)
     if control is not None:
         row |= {
             "control": runs.entries[control].condition.id,
@@ -207,8 +215,6 @@ def _control(runs: Runs, label: str, shown: Entry) -> int | None:
     places = (
         position
         for position, entry in enumerate(runs.entries)
-        if entry.evaluation.label == label
-        and entry.dataset == shown.dataset
-        and is_control(entry.condition)
+        if entry.label == label and entry.dataset == shown.dataset and is_control(entry.condition)
     )
     return next(places, None)

@@ -27,7 +27,8 @@ from robustbench_twicing.records.identity import condition_identity
 
 from ..merging.columns import Marks
 from ..merging.ensembles import Members, attacks_of, counted, ensembles, picked_records
-from ..merging.runs import Entry, Runs
+from ..merging.entry import Entry
+from ..merging.runs import Runs
 from ..merging.strongest import WITNESSES
 
 TOP1_ONLY = "top1-only"

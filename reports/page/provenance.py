@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..merging.runs import Entry, Runs
+from ..merging.entry import Entry
+from ..merging.runs import Runs
 from ..merging.sessions import Session, read_sessions
 
 
@@ -59,7 +60,7 @@ def _grid(caption: str, rows: Sequence[Mapping[str, Any]]) -> Grid:
 def _model(entry: Entry) -> dict[str, Any]:
     record = entry.evaluation.record
     return {
-        "label": entry.evaluation.label,
+        "label": entry.label,
         "model": record.model,
         "checkpoint": record.checkpoint,
         "checkpoint SHA-256": record.checkpoint_sha256,
@@ -72,7 +73,7 @@ def _model(entry: Entry) -> dict[str, Any]:
 def _preprocessing(entry: Entry) -> dict[str, Any]:
     parts = entry.evaluation.preprocessing
     return {
-        "label": entry.evaluation.label,
+        "label": entry.label,
         "resize": parts.resize,
         "crop": parts.crop,
         "interpolation": parts.interpolation,

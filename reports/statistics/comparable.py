@@ -13,8 +13,9 @@ from robustbench_twicing.records.identity import (
 )
 from robustbench_twicing.records.schema import Status
 
+from ..merging.entry import Entry
 from ..merging.identity import entry_identity
-from ..merging.runs import Entry, Runs
+from ..merging.runs import Runs
 from .paired import Pair, Rights, count_pair
 
 METRICS = {"top1": 1, "top5": 5}

@@ -14,7 +14,8 @@ import pandas as pd
 from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.errors import UserError
 
-from ..merging.runs import Entry, Runs
+from ..merging.entry import Entry
+from ..merging.runs import Runs
 from ..text.csv_text import save_csv
 from .changed import ABOUT, CHANGED, changed_images, save_changed
 from .comparable import Unlike, is_tested, other_ensemble, pair_of
@@ -86,7 +87,7 @@ def compare(
         UserError: an unknown baseline, nothing to compare, or numbers that cannot be compared; the
             message says why.
     """
-    labels = list(dict.fromkeys(entry.evaluation.label for entry in runs.entries))
+    labels = list(dict.fromkeys(entry.label for entry in runs.entries))
     check_baseline(labels, baseline)
     if len(labels) < 2:
         raise UserError(f"one label, {', '.join(labels) or 'none'}, has nothing to compare with")
@@ -105,7 +106,7 @@ def compare_if_possible(
     Raises:
         UserError: an unknown baseline.
     """
-    check_baseline([entry.evaluation.label for entry in runs.entries], baseline)
+    check_baseline([entry.label for entry in runs.entries], baseline)
     try:
         return compare(runs, table, baseline=baseline)
     except UserError as reason:
@@ -144,7 +145,7 @@ class _Comparing:
         self.places: dict[str, dict[Place, int]] = {label: {} for label in table["label"]}
         for position, entry in enumerate(runs.entries):
             if not entry.condition.about.finds_radius:  # that has no accuracy
-                self.places[entry.evaluation.label][_place(entry)] = position
+                self.places[entry.label][_place(entry)] = position
 
     def compare(self, label: str) -> None:
         """Compare one label under all conditions."""

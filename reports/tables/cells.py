@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.identity import first_difference, images_identity
 
+from ..merging.entry import Entry
 from ..merging.identity import entry_identity
-from ..merging.runs import Entry, Runs
+from ..merging.runs import Runs
 from ..metrics.notes import notes, remarks
 from ..text.file_names import file_name
 from .table import ABOUT, Column, Table
@@ -154,8 +155,8 @@ def check_alike(runs: Runs, name: str, positions: Sequence[int]) -> None:
         if difference:
             raise UserError(
                 f"column {name} would mix: {difference.path} is "
-                f"{difference.old} for {first.evaluation.label} and {difference.new} for "
-                f"{second.evaluation.label}; report them separately"
+                f"{difference.old} for {first.label} and {difference.new} for "
+                f"{second.label}; report them separately"
             )
 
 

@@ -137,5 +137,5 @@ def _p_value(
     try:
         return mcnemar(pair_of(runs, entries[0], entries[1], metric))
     except Unlike as reason:
-        names = " and ".join(runs.entries[entry].evaluation.label for entry in entries)
+        names = " and ".join(runs.entries[entry].label for entry in entries)
         return f"{names} are not tested against each other: {reason}."

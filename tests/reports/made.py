@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from attacks import find_attack
 from reports.merging.counts import Answers, Counts
-from reports.merging.runs import Entry, Runs
+from reports.merging.entry import Entry
+from reports.merging.runs import Runs
 from robustbench_twicing.conditions.budgets import parse_budget
 from robustbench_twicing.conditions.condition import CLEAN, TRANSFER, Condition, clean
 from robustbench_twicing.conditions.threat_model import norm_of

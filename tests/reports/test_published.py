@@ -114,7 +114,7 @@ def test_on_a_terminal_every_number_has_one_line(width: int, tmp_path: Path) -> 
     run = write_run(tmp_path, dict.fromkeys(labels, outcomes), models=dict.fromkeys(labels, DEIT))
     table, _ = beside("table1", run)
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    print_table(table, console, notes=False)
+    print_table(table, console, notes="none")
     text: str = console.file.getvalue()  # type: ignore[attr-defined]
     rows = [line for line in text.splitlines() if line.startswith("│")]
     assert len(rows) == len(table.frame) >= 8

@@ -7,7 +7,8 @@ import pandas as pd
 
 from robustbench_twicing.models.placement import split_placement
 
-from ...merging.runs import Entry, Runs
+from ...merging.entry import Entry
+from ...merging.runs import Runs
 from ..cells import fill
 from ..table import Column, Table
 from . import Choices, preset

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..request.output import Json, Notes, Quiet
+from ..request.output import Json, Notes, Quiet, Rename, parse_names
 
 
 def register(app: typer.Typer) -> None:
@@ -25,6 +25,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="Folder for comparison.csv, changed.csv and the tables.")
     ] = None,
+    rename: Rename = None,
     notes: Notes = "short",
     json: Json = False,
     quiet: Quiet = False,
@@ -44,8 +45,10 @@ def run(
     from ..terminal import Console
 
     check_out(out)
-    runs = with_worst(merge(open_runs(run_dirs)))
+    names = parse_names(rename or [])
+    runs = with_worst(merge(open_runs(run_dirs))).renamed(names)
     table = results(runs)
+    baseline = names.get(baseline or "", baseline)
     comparison = compare(runs, table, baseline=baseline, intersect=intersect, seed=seed)
     if json:
         print_results_json(comparison.rows)

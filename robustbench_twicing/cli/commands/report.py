@@ -9,7 +9,7 @@ import typer
 from reports.tables.presets import preset_names
 
 from ...errors import UserError
-from ..request.output import Json, Notes, Output, Quiet
+from ..request.output import Json, Notes, Output, Quiet, Rename, parse_names
 
 if TYPE_CHECKING:
     from reports.tables.table import Table
@@ -81,6 +81,7 @@ def run(
             metavar="RUN_DIR[:LABEL]|FILE.csv", help="Unit of mCE in place of AlexNet's errors."
         ),
     ] = None,
+    rename: Rename = None,
     notes: Notes = "short",
     json: Json = False,
     quiet: Quiet = False,
@@ -95,7 +96,7 @@ def run(
     from ..signals import DONE
     from ..tables import EFFICIENCY, TableOptions, check_options, make_efficiency_tables
 
-    output = Output(notes, json, quiet)
+    output = Output(notes, json, quiet, parse_names(rename or []))
     options = TableOptions(preset, rows, columns, values, eps or [], mark, published)
     check_options(options)
     files = Files(output_format, plots, baseline, out, paper)
@@ -106,7 +107,8 @@ def run(
             "--json prints the records of results.csv; for a table it is --format json, and files "
             "are results.csv and those of --out"
         )
-    given = [name for name, value in (("normaliser", normaliser), ("plots", plots)) if value]
+    shown = {"normaliser": normaliser, "plots": plots, "rename": rename}
+    given = [name for name, value in shown.items() if value]
     if output_format == ROBUSTBENCH:
         usual = TableOptions(eps=[])._asdict()
         asked = [name for name, value in options._asdict().items() if value != usual[name]] + given
@@ -150,11 +152,13 @@ def _report(
     labels = [model.label for folder in folders for model in folder.manifest.evaluations]
     check_baseline(labels, files.baseline)
     reference = None if normaliser_name is None else read_normaliser(normaliser_name)
-    runs = with_worst(merge(folders))
+    runs = with_worst(merge(folders)).renamed(output.names)
+    files = files._replace(baseline=output.names.get(files.baseline or "", files.baseline))
     table = results(runs)
     scores = corruption_scores(table, reference=reference)
     if files.console and not options.named:
-        folder = folders[0].path if len(folders) == 1 else None
+        is_whole = len(folders) == 1 and not output.names  # a run's own file keeps its labels
+        folder = folders[0].path if is_whole else None
         show_results(runs, table, scores, folder=folder, output=output)
         if files.out is None:
             return exit_status(table)

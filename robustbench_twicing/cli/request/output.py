@@ -1,10 +1,13 @@
 """Options of what is printed, the same for all commands that print results."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple
 
 import typer
 
+from ...errors import UserError
 from .options import EvalOptions
 
 PRINTED = "What is printed"
@@ -35,6 +38,34 @@ Quiet = Annotated[
 ]
 
 
+Rename = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rename",
+        metavar="LABEL=NAME",
+        help="NAME in place of LABEL in tables, pictures and files of --out; repeat.",
+        rich_help_panel=PRINTED,
+    ),
+]
+
+
+def parse_names(given: Sequence[str]) -> dict[str, str]:
+    """Label -> name, from what `Rename` was given.
+
+    Raises:
+        UserError: one without a name, or a label that is given twice.
+    """
+    names: dict[str, str] = {}
+    for text in given:
+        label, _, name = text.partition("=")
+        if not label or not name.strip():
+            raise UserError(f"--rename {text!r} has no name; write LABEL=NAME, like deit=DeiT-Ti")
+        if label in names:
+            raise UserError(f"--rename names {label!r} twice; give each label one name")
+        names[label] = name.strip()
+    return names
+
+
 class Output(NamedTuple):
     """What is printed beside the tables, or in place of them.
 
@@ -42,11 +73,13 @@ class Output(NamedTuple):
         notes: how many.
         json: records in place of tables.
         quiet: neither notes nor paths.
+        names: label -> the name that is shown in its place.
     """
 
     notes: Amount = "short"
     json: bool = False
     quiet: bool = False
+    names: Mapping[str, str] = MappingProxyType({})
 
     @property
     def shown_notes(self) -> Amount:

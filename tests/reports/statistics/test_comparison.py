@@ -235,9 +235,7 @@ def test_other_pixels_under_one_name_are_refused_unless_the_crop_differs(tmp_pat
     changed = runs_of(runs.entries, records)
     with pytest.raises(UserError, match=r"image 0\.png has other pixels there \(8 such images\)"):
         compare(changed, results(changed))
-    entries = tuple(
-        entry if entry.evaluation.label == "a" else _with_crop(entry) for entry in runs.entries
-    )
+    entries = tuple(entry if entry.label == "a" else _with_crop(entry) for entry in runs.entries)
     other_crop = runs_of(entries, records)
     assert len(compare(other_crop, results(other_crop)).rows) == 2
 

@@ -7,12 +7,16 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
 from reports import corruption_scores, merge, read_normaliser, results
+from reports.statistics.comparison import compare
 from robustbench_twicing.cli.app import main
+from robustbench_twicing.errors import UserError
+from tests.reports.made import Outcomes, write_run
 from tests.robustbench_twicing.cli.conftest import Site, make_site
 
 pytestmark = pytest.mark.slow
@@ -362,3 +366,55 @@ def test_runs_are_merged_and_scored_once_and_the_normaliser_is_read_once(
     files = ("--out", out, "--format", form, "--plots")
     assert main(["report", run, *files, "--normaliser", unit]) == 0
     assert [len(function_calls) for function_calls in calls] == [1, 2, 2, 1]
+
+
+def test_labels_are_shown_under_other_names(
+    evaluated: Evaluated, site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In tables and the files of --out, the page with its examples among them; not in the run."""
+    evaluated("--attacks", "clean,fgsm", "--save-adversarial", "2")
+    run, out = site.root / "run", site.root / "out"
+    own = (run / "results.csv").read_text()
+    label = rows(own)[1][0]
+    names = ["--rename", f"{label}=Net = 1"]
+    assert main(["report", str(run), *names, "--format", "html", "--out", str(out)]) == 0
+    assert (run / "results.csv").read_text() == own
+    assert {row[0] for row in rows((out / "results.csv").read_text())[1:]} == {"Net = 1"}
+    page = (out / "index.html").read_text()
+    assert "Images of Net = 1" in page
+    capsys.readouterr()
+    assert main(["report", str(run), *names]) == 0
+    assert "Net = 1 on " in capsys.readouterr().out
+    assert (run / "results.csv").read_text() == own
+
+
+@pytest.mark.parametrize(
+    ("given", "answer"),
+    [
+        (["x=y"], "no label is called 'x'; there are "),
+        (["x="], "'x=' has no name; write LABEL=NAME"),
+        (["=x"], "'=x' has no name; write LABEL=NAME"),
+        (["net=a", "net=b"], "names 'net' twice"),
+    ],
+)
+def test_a_name_that_cannot_be_shown_is_refused(
+    given: list[str],
+    answer: str,
+    evaluated: Evaluated,
+    site: Site,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    evaluated("--attacks", "clean,fgsm")
+    names = [part for text in given for part in ("--rename", text)]
+    assert main(["report", str(site.root / "run"), *names]) == 1
+    assert answer in capsys.readouterr().err
+
+
+def test_two_labels_have_no_name_in_common(tmp_path: Path) -> None:
+    outcomes: Outcomes = {"clean": [0, 1]}
+    runs = merge([write_run(tmp_path, {"a": outcomes, "b": outcomes})])
+    with pytest.raises(UserError, match="a and b would both be called 'b'"):
+        runs.renamed({"a": "b"})
+    swapped = runs.renamed({"a": "b", "b": "a"})
+    assert list(results(swapped)["label"]) == ["b", "a"]
+    assert compare(swapped, results(swapped), baseline="b").rows["label"].tolist() == ["a"]
