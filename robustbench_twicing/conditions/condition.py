@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 from pydantic import ConfigDict, Field, SkipValidation
 
-from ..classifiers.classifier import Classifier
 from ..data.imagenet import ClassList
 from .budgets import Norm, format_budget
 from .recorded import About, Budget, RecordedSource
@@ -17,6 +16,7 @@ from .threat_model import PIXEL, PROTOCOLS, ThreatModel
 if TYPE_CHECKING:  # conditions are read from a run's records without torch
     from torch import Tensor
 
+    from ..classifiers.classifier import Classifier
     from .attack_batch import AttackBatch
 
 BACKWARD_COST = 2.0
@@ -52,11 +52,11 @@ class Sweep(Protocol):
         """Adversarial pixels (N, 3, H, W) for each budget."""
 
 
-CheckModel = Callable[[Mapping[str, Any], Classifier], None]
+CheckModel = Callable[[Mapping[str, Any], "Classifier"], None]
 """From an attack's constants and a model to nothing; a UserError if it cannot be attacked so."""
 
 
-def any_model(settings: Mapping[str, Any], model: Classifier) -> None:
+def any_model(settings: Mapping[str, Any], model: "Classifier") -> None:
     """For attacks that take every model."""
 
 

@@ -169,7 +169,7 @@ def test_a_comparison_keeps_difference_and_verdict_on_one_line(
     out = capsys.readouterr().out
     assert out.count("┏") == 1, "one table, not cut into segments"
     assert all(len(line) <= 80 for line in out.splitlines() if line[:1] in "│┃┏")
-    assert main(["compare", "b", "runs/net", "--baseline", "net", "--notes"]) == 0
+    assert main(["compare", "b", "runs/net", "--baseline", "net", "--notes", "full"]) == 0
     heads = [
         line for line in capsys.readouterr().out.splitlines() if line[:1] == "┃" and "diff." in line
     ]
