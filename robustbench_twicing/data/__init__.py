@@ -25,6 +25,7 @@ __all__ = [
     "opening",
     "preprocessing",
     "remembered",
+    "samples",
     "summary",
     "suspicions",
     "worker_pool",

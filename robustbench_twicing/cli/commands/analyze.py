@@ -13,7 +13,7 @@ from ..request.analysis import (
     SHARED,
     choose_for_spectrum,
     chosen_tensors,
-    open_images,
+    folder_given,
     parse_names,
 )
 from ..request.attention_maps import MAPS, MapOptions, check_map_options, map_choice
@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
         options=MapOptions,
         help_text="What networks make of tokens: similarity, attention, spectrum.",
         only=(
-            *(*SHARED, "analysis", "spectrum_images", "tensor", "tokens", "under"),
+            *(*SHARED, "run_dirs", "analysis", "spectrum_images", "tensor", "tokens", "under"),
             *(*MAPS, "picture_style"),
         ),
     )
@@ -60,46 +60,49 @@ def run(options: MapOptions) -> None:
     known = ",".join(ANALYSES) if options.analysis == "all" else options.analysis
     analyses = parse_names("--analysis", known, ANALYSES)
     check_map_options(options, analyses)
-    check_out(None if options.out is None else Path(options.out))
+    folder = folder_given(options)
+    check_out(folder)
     console = Console()
     of_models = [name for name in analyses if name != "kernels"]
     if of_models:
-        out = _analyze_models(options, of_models, console)
-    elif options.model or options.data or options.under:
+        out = _analyze_models(options, of_models, console, folder)
+    elif options.run_dirs or options.model or options.data or options.under:
         raise UserError(
             "--analysis kernels draws two polynomials and looks at no model; leave --model, "
-            "--data and --under out, or name another analysis, too"
+            "--data, --under and run folders out, or name another analysis, too"
         )
     else:
-        out = Path(options.out or default_out("analysis-kernels"))
+        out = folder or default_out("analysis-kernels")
     if "kernels" in analyses:
         write_kernels(out, console)
     _say(console, f"analysis: {out}")
 
 
-def _analyze_models(options: MapOptions, analyses: "Sequence[str]", console: "Console") -> Path:
+def _analyze_models(
+    options: MapOptions, analyses: "Sequence[str]", console: "Console", folder: Path | None
+) -> Path:
     """Measure all models on the same images, write tables and pictures, print the last layers."""
     from ...analysis import measures
     from ...analysis.record import describe, left_out_lines, save
+    from ..request.analysis_inputs import open_models_and_images
     from ..request.corruptions import shortfalls
-    from ..request.models import load_models, set_threads
+    from ..request.models import set_threads
     from ..request.request import default_out, make_run_options
     from ..request.under import read_under
 
     tensors = chosen_tensors(options, analyses)
-    if not options.model:
-        raise UserError("no --model is given; name one, like --model deit_tiny_patch16_224")
     computing = make_run_options(options)
     set_threads(options.threads)
     conditions = read_under(options)
-    data = open_images(options, needs_labels=any(item.is_attacked for item in conditions))
+    models, data = open_models_and_images(
+        options, needs_labels=any(item.is_attacked for item in conditions)
+    )
     few = choose_for_spectrum(options, analyses, data)
     lacking = shortfalls(conditions, data)
-    models = load_models(options).models
     maps = map_choice(options, analyses, data)
     _check_models(models, data, conditions, maps)
     _warn(console, lacking)
-    out = Path(options.out or default_out(f"analysis-{next(iter(models))}"))
+    out = folder or default_out(f"analysis-{next(iter(models))}")
     available = {"similarity": measures.similarity(tensors), "attention": measures.attention()}
     measured = {name: available[name] for name in analyses if name != "spectrum"}
     passes = [Pass(data, measured, computing, maps)]

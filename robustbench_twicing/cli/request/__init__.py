@@ -5,8 +5,8 @@
 - `request`: `make_request`, which puts together what the others make.
 - `conditions`, `constants`, `corruptions`: what is done to the images; `data_sets`: where they are.
 - `measuring`: what `plan` measures on a few images.
-- `analysis`: the options of an analysis, and its images; `under`: what is done to these;
-  `attention_maps`: the options of its maps.
+- `analysis`: the options of an analysis, `attention_maps` those of its maps; `analysis_inputs`: its
+  networks and images, of run folders too; `under`: what is done to the images.
 - `tasks`: each data set with its conditions; `models`: the networks.
 
 Commands import all but `options`, `analysis`, `attention_maps` and `command` when they run: --help

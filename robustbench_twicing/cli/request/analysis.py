@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,6 +33,13 @@ SPECTRUM_IMAGES = 8
 class AnalysisOptions(EvalOptions):
     """What `analyze` is asked for, as typed on the command line."""
 
+    run_dirs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="[RUN_DIRS]...",
+            help="Run folders, whose models and images are analysed in place of --model's.",
+        ),
+    ] = field(default_factory=list)
     limit: Annotated[
         int | None,
         typer.Option(
@@ -153,35 +161,16 @@ def chosen_tensors(options: AnalysisOptions, analyses: Sequence[str]) -> list[st
     return parse_names("--tensor", options.tensor, TOKEN_TENSORS)
 
 
-def open_images(options: AnalysisOptions, *, needs_labels: bool) -> "Dataset":
-    """The one data set whose images are analysed.
-
-    Args:
-        options: as typed.
-        needs_labels: whether the images are attacked.
+def folder_given(options: AnalysisOptions) -> Path | None:
+    """Where results go to: --out, or ``analysis`` in a run folder; None where neither is given.
 
     Raises:
-        UserError: none or several, or as `open_dataset`.
+        UserError: several run folders.
     """
-    from pathlib import Path
-
-    from ...data.crop_cache import cache_crops
-    from ...data.opening import open_dataset
-    from .data_sets import NO_DATA
-
-    if not options.data:
-        raise UserError(NO_DATA)
-    if len(options.data) > 1:
+    if options.out is not None or not options.run_dirs:
+        return None if options.out is None else Path(options.out)
+    if len(options.run_dirs) > 1:
         raise UserError(
-            f"analyze takes the images of one --data, not of {len(options.data)}; analyse each "
-            "with an --out of its own"
+            f"{len(options.run_dirs)} run folders are analysed together; give --out DIR"
         )
-    data = open_dataset(
-        options.data[0],
-        labels=options.labels,
-        classes=options.classes,
-        limit=options.limit,
-        seed=options.limit_seed,
-        needs_labels=needs_labels,
-    )
-    return data if options.cache is None else cache_crops(data, Path(options.cache))
+    return options.run_dirs[0] / "analysis"
