@@ -3,8 +3,9 @@
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +24,8 @@ SIDE = 32
 EXAMPLES = 2
 """Images whose adversarial versions are kept, for the page."""
 RUN, REPORT = "run", "report"
+ANALYSIS = "analysis"
+"""In the run folder, where the page looks for it."""
 
 
 def register(app: typer.Typer) -> None:
@@ -31,6 +34,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
+    context: typer.Context,
     quick: Annotated[
         bool, typer.Option("--quick", help=f"{QUICK_IMAGES} images instead of {IMAGES}.")
     ] = False,
@@ -38,7 +42,7 @@ def run(
         "runs/demo"
     ),
 ) -> int:
-    """Evaluate every bundled model under suite `demo`, and make every kind of report of it.
+    """Evaluate and analyse every bundled model, and make every kind of report of it.
 
     Returns:
         Exit status.
@@ -55,8 +59,9 @@ def run(
         f"{len(ZOO)} small models trained on Fashion-MNIST, {images} of its test images, suite "
         "demo. They show the way, on 28 x 28 pixels; docs/zoo.md says what they are."
     )
+    models = [f"{name}={CHECKPOINT}" for name in ZOO]
     options = EvalOptions(
-        model=[f"{name}={CHECKPOINT}" for name in ZOO],
+        model=models,
         data=[DATA],
         suite="demo",
         limit=images,
@@ -67,7 +72,18 @@ def run(
         out=str(out / RUN),
     )
     done = evaluate(options, Team(), again="the same command starts it anew")
+    console.print("\nWhat these models make of the tokens of the same images:")
+    _analyze(context, models, images, out / RUN / ANALYSIS)
     return _report(done.run, out / REPORT, console)
+
+
+def _analyze(context: typer.Context, models: Sequence[str], images: int, out: Path) -> None:
+    """The command `analyze`, as a reader would type it."""
+    group: Any = context.find_root().command
+    arguments = [text for model in models for text in ("--model", model)]
+    arguments += ["--data", DATA, "--limit", str(images), "--batch-size", "50", "--threads", "1"]
+    arguments += ["--pictures", str(EXAMPLES)]
+    group.commands["analyze"].main([*arguments, "--out", str(out)], standalone_mode=False)
 
 
 def _report(done: "Run", out: Path, console: "Console") -> int:

@@ -39,7 +39,12 @@ def test_every_kind_of_output(
     assert table[table["attack"] == "spsa"]["flags"].str.contains("steps=8").all()
     made = {path.suffix[1:] for path in (out / "report").rglob("*") if path.is_file()}
     assert made >= set(KINDS)
-    assert (out / "report" / "index.html").is_file()
+    page = (out / "report" / "index.html").read_text(encoding="utf-8")
+    assert '<section id="representations">' in page
+    assert "Token similarity by layer: fashion-mnist:test1000" in page
+    similarity = pd.read_csv(out / "run" / "analysis" / "similarity.csv")
+    assert set(similarity["label"]) == set(MODELS)
+    assert set(similarity["n_images"]) == {3}
     assert any("compar" in path.name for path in (out / "report").iterdir())
     assert str(out / "report") in capsys.readouterr().out
     monkeypatch.setattr(demo, "QUICK_IMAGES", 1)
