@@ -28,11 +28,13 @@ class Embedded(NamedTuple):
         uri: its content.
         title: one line.
         alt: what it shows, for those who do not see it.
+        has_photographs: its colours stay as they are on a dark page, too.
     """
 
     uri: str
     title: str
     alt: str
+    has_photographs: bool = False
 
 
 def embed_figure(picture: Picture) -> str:

@@ -218,13 +218,17 @@ def _compared(compared: Section, names: dict[str, str]) -> Markup:
     tests = count(compared.tests, "comparison")
     better, worse = compared.better, compared.worse
     if not better + worse:
-        return Markup(" No difference to the baseline {} is shown in {}.").format(baseline, tests)
+        return Markup(" No difference to the baseline {} is significant in {}.").format(
+            baseline, tests
+        )
     ways = f"{better} better, {worse} worse"
     if not (better and worse):
         ways = f"{'all ' if better + worse > 1 else ''}{'better' if better else 'worse'}"
     shares = f"{better + worse} of {count(compared.tests, 'difference')}"
     verb = "is" if better + worse == 1 else "are"
-    return Markup(" Against the baseline {}, {} {} shown: {}.").format(baseline, shares, verb, ways)
+    return Markup(" Against the baseline {}, {} {} significant: {}.").format(
+        baseline, shares, verb, ways
+    )
 
 
 def _name(label: str, names: dict[str, str]) -> Markup:

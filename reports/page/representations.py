@@ -23,6 +23,8 @@ from .embedding import ROOM, Embedded
 FOLDER, RECORD = "analysis", "analysis.json"
 BOMB = Image.DecompressionBombError
 MOST_PICTURES = 12
+OF_PHOTOGRAPHS = ("attention-", "layers-")
+"""Begin the names of pictures that show images."""
 ABOUT_SIMILARITY = "Mean cosine of pairs of {} at the last layer, with 95 % intervals over images"
 ABOUT_ATTENTION = (
     "Attention at the last layer: entropy (nats) and weights of the class token's row, entropy and "
@@ -164,7 +166,7 @@ def _pictures(place: Path, names: Sequence[str]) -> Iterator[Embedded]:
         with Image.open(path, formats=["PNG"]) as image:
             title, alt = (str(image.info[key]) for key in ("Title", "Description"))
         uri = f"data:image/png;base64,{b64encode(path.read_bytes()).decode()}"
-        yield Embedded(uri, title, alt)
+        yield Embedded(uri, title, alt, has_photographs=path.name.startswith(OF_PHOTOGRAPHS))
 
 
 def _that_fit(pictures: Sequence[Embedded]) -> list[Embedded]:

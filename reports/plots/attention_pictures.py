@@ -179,6 +179,7 @@ def _figure(rows: Sequence[_Row], layout: _Layout, title: str) -> Figure:
                     Normalize(layout.shared.low, layout.shared.high), layout.shared.colours
                 ),
                 ax=axes,
+                aspect=12 * len(rows),  # as broad for many rows as for one
                 extend="both" if layout.signed else "max",
                 label="weight × number of tokens (1: uniform)",
             )

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from reports import merge, results
 from reports.page import write_page
@@ -105,6 +106,28 @@ def test_pictures_and_last_layers_stand_before_the_comparison(
     assert f"{last['similarity_ci_low']:.3f}–{last['similarity_ci_high']:.3f}" in page.texts
     assert UNDER in page.texts
     assert "data set photographs; images 4" in page.texts
+
+
+def test_only_pictures_without_photographs_turn_dark(tmp_path: Path) -> None:
+    done = write_run(tmp_path / "run", {"net": {"clean": [0, 1]}})
+    place = done.path / "analysis"
+    place.mkdir()
+    names = ["similarity.png", "attention-a.png", "layers-a.png"]
+    about = PngInfo()
+    for key in ("Title", "Description"):
+        about.add_text(key, key)
+    for name in names:
+        Image.new("RGB", (2, 2)).save(place / name, pnginfo=about)
+    record = {"models": {}, "settings": {"tokens": "all"}, "pictures": names}
+    (place / "analysis.json").write_text(json.dumps(record))
+    runs = merge([done])
+    page = Read(write_page(runs, results(runs), tmp_path))
+    shown = [
+        element.attributes.get("class")
+        for element in page.elements
+        if element.tag == "img" and element.attributes["alt"] == "Description"
+    ]
+    assert shown == [None, "photographs", "photographs"]
 
 
 def test_a_picture_says_what_it_shows(run: RunFolder) -> None:
