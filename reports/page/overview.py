@@ -215,20 +215,15 @@ def _compared(compared: Section, names: dict[str, str]) -> Markup:
     if not compared.tests:
         return Markup("")
     baseline = _name(compared.baseline, names)
-    tests = count(compared.tests, "comparison")
+    tests = count(compared.tests, "difference")
     better, worse = compared.better, compared.worse
     if not better + worse:
-        return Markup(" No difference to the baseline {} is significant in {}.").format(
-            baseline, tests
-        )
+        return Markup(" None of {} to the baseline {} is significant.").format(tests, baseline)
     ways = f"{better} better, {worse} worse"
     if not (better and worse):
         ways = f"{'all ' if better + worse > 1 else ''}{'better' if better else 'worse'}"
-    shares = f"{better + worse} of {count(compared.tests, 'difference')}"
-    verb = "is" if better + worse == 1 else "are"
-    return Markup(" Against the baseline {}, {} {} significant: {}.").format(
-        baseline, shares, verb, ways
-    )
+    ways = f"{better + worse} {'is' if better + worse == 1 else 'are'} significant: {ways}"
+    return Markup(" Of {} to the baseline {}, {}.").format(tests, baseline, ways)
 
 
 def _name(label: str, names: dict[str, str]) -> Markup:

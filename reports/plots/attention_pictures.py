@@ -184,6 +184,9 @@ def _figure(rows: Sequence[_Row], layout: _Layout, title: str) -> Figure:
                 label="weight × number of tokens (1: uniform)",
             )
         figure.suptitle(lettering(title, 26 + 16 * columns), x=0, ha="left", fontsize="medium")
+        # Arranged once, not for each format: with many maps that takes seconds.
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
     return figure
 
 

@@ -1,6 +1,7 @@
 """What is measured of each layer: which tensors it takes, and the columns that it gives."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -34,6 +35,20 @@ class Measure(NamedTuple):
     rows: Callable[[LayerTensor], Rows]
 
 
+def by_name(
+    names: Sequence[str], tensors: Sequence[str], *, each_head: bool = False
+) -> dict[str, Measure]:
+    """`similarity` and `attention`, which look at many images at a time, as far as they are named.
+
+    Args:
+        names: of analyses.
+        tensors: as for `similarity`.
+        each_head: as for `attention`.
+    """
+    measures = {"similarity": similarity(tensors), "attention": attention(each_head=each_head)}
+    return {name: measure for name, measure in measures.items() if name in names}
+
+
 def similarity(tensors: Sequence[str] = TOKEN_TENSORS) -> Measure:
     """`token_similarity` of each layer, with columns of its names and ``n_tokens``.
 
@@ -53,24 +68,32 @@ def _similarity_rows(seen: LayerTensor) -> Rows:
         yield (seen.name, tokens, str(seen.layer)), columns
 
 
-def attention() -> Measure:
-    """Entropies and weights of each layer's softmax matrix, as means over heads and rows."""
-    return Measure(("weights",), ("layer", "head"), _attention_rows)
+def attention(*, each_head: bool = False) -> Measure:
+    """Entropies and weights of each layer's softmax matrix, as means over heads and rows.
+
+    Args:
+        each_head: whether there is a row of each head, too, by its number from 1.
+    """
+    rows = partial(_attention_rows, each_head=each_head)
+    return Measure(("weights",), ("layer", "head"), rows)
 
 
-def _attention_rows(seen: LayerTensor) -> Rows:
+def _attention_rows(seen: LayerTensor, *, each_head: bool) -> Rows:
     of_class = class_row(
         seen.values, extra_tokens=seen.extra_tokens, has_class_token=seen.has_class_token
     )
     of_all = row_numbers(seen.values)
     columns = {
-        "class_entropy": of_class.entropy.mean(1),
-        "class_max": of_class.largest.mean(1),
-        "class_self": of_class.itself.mean(1),
-        "row_entropy": of_all.entropy.mean((1, 2)),
-        "participation": of_all.participation.mean((1, 2)),
+        "class_entropy": of_class.entropy,
+        "class_max": of_class.largest,
+        "class_self": of_class.itself,
+        "row_entropy": of_all.entropy.mean(2),
+        "participation": of_all.participation.mean(2),
     }
-    yield (str(seen.layer), "mean"), columns
+    yield (str(seen.layer), "mean"), {name: values.mean(1) for name, values in columns.items()}
+    for head in range(seen.values.shape[1] if each_head else 0):
+        key = str(seen.layer), str(head + 1)
+        yield key, {name: values[:, head] for name, values in columns.items()}
 
 
 def spectrum() -> Measure:

@@ -139,9 +139,13 @@ def write_attention(
     in_paper = style == "paper"
     maps = paper_layers(subjects) if in_paper else attention_pictures(subjects, scale=scale)
     pictures = save_pictures(maps, folder)
-    last = table.groupby(["label", "under"], sort=False).tail(1)
+    means = table[table["head"] == "mean"]
+    last = means.groupby(["label", "under"], sort=False).tail(1)
     columns = [TextColumn("layer", list(last["layer"]))]
-    columns += [TextColumn(name, [f"{value:.4g}" for value in last[name]]) for name in NUMBERS]
+    columns += [
+        TextColumn(name.replace("_", " "), [f"{value:.4g}" for value in last[name]])
+        for name in NUMBERS
+    ]
     print_columns(_names(last), columns, console)
     _say(
         console,

@@ -103,8 +103,7 @@ def _analyze_models(
     _check_models(models, data, conditions, maps)
     _warn(console, lacking)
     out = folder or default_out(f"analysis-{next(iter(models))}")
-    available = {"similarity": measures.similarity(tensors), "attention": measures.attention()}
-    measured = {name: available[name] for name in analyses if name != "spectrum"}
+    measured = measures.by_name(analyses, tensors, each_head=options.heads == "each")
     passes = [Pass(data, measured, computing, maps)]
     if "spectrum" in analyses:  # an image a batch: its eigenvalues take far longer than its pass
         passes.append(

@@ -60,7 +60,11 @@ class MapOptions(AnalysisOptions):
     ] = "softmax"
     heads: Annotated[
         str,
-        typer.Option("--heads", help="mean over heads, or each.", rich_help_panel=PANEL),
+        typer.Option(
+            "--heads",
+            help="mean over heads, or each: in maps and attention.csv.",
+            rich_help_panel=PANEL,
+        ),
     ] = "mean"
     scale: Annotated[
         str,
@@ -109,7 +113,9 @@ def check_map_options(options: MapOptions, analyses: Sequence[str]) -> None:
             "--picture-style paper is for --analysis similarity or attention; add one of them, or "
             "leave --picture-style out"
         )
-    if len(chosen) > 1 and options.pictures == 0:
+    of_maps = [name for name in chosen if name not in ("pictures", "heads")]
+    if of_maps and options.pictures == 0:
+        option = f"--{of_maps[-1]}"
         raise UserError(f"{option} is for maps, and --pictures 0 draws none; leave one of them out")
 
 

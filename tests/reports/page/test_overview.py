@@ -58,10 +58,10 @@ def test_of_several_models_the_first_and_the_range_are_said() -> None:
 
 def test_differences_to_the_baseline_are_counted() -> None:
     ends = {
-        (0, 0): "No difference to the baseline a is significant in 10 comparisons.",
-        (1, 0): "Against the baseline a, 1 of 10 differences is significant: better.",
-        (0, 3): "Against the baseline a, 3 of 10 differences are significant: all worse.",
-        (2, 1): "Against the baseline a, 3 of 10 differences are significant: 2 better, 1 worse.",
+        (0, 0): "None of 10 differences to the baseline a is significant.",
+        (1, 0): "Of 10 differences to the baseline a, 1 is significant: better.",
+        (0, 3): "Of 10 differences to the baseline a, 3 are significant: all worse.",
+        (2, 1): "Of 10 differences to the baseline a, 3 are significant: 2 better, 1 worse.",
     }
     for (better, worse), end in ends.items():
         compared = Section("net_a", tests=10, better=better, worse=worse)

@@ -71,3 +71,17 @@ def test_equal_queries_average_everything(family: str) -> None:
         model(torch.rand(1, 3, 32, 32))
     assert entropies == pytest.approx([math.log(tokens)] * 4, abs=1e-5)
     assert alike == pytest.approx([1, 1], abs=1e-5)
+
+
+def test_each_head_has_numbers_of_its_own_whose_mean_is_the_mean() -> None:
+    weights = torch.rand(2, 3, N, N, generator=torch.Generator().manual_seed(0)).softmax(-1)
+    seen = LayerTensor("weights", 1, weights, 1, has_class_token=True, grid=(1, N - 1))
+    rows = dict(attention(each_head=True).rows(seen))
+    assert list(rows) == [("1", name) for name in ("mean", "1", "2", "3")]
+    means = rows.pop(("1", "mean"))
+    for name, values in means.items():
+        heads = torch.stack([numbers[name] for numbers in rows.values()], 1)
+        assert heads.mean(1) == pytest.approx(values)
+        assert heads.std() > 0
+    assert rows["1", "2"]["class_self"] == pytest.approx(weights[:, 1, 0, 0])
+    assert list(dict(attention().rows(seen))) == [("1", "mean")]
