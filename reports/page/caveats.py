@@ -142,8 +142,10 @@ def flags_by_kind(table: pd.DataFrame) -> Iterator[Caveat]:
 
 
 def _size(flag: str) -> tuple[float, str]:
+    """How grave it is among its kind: the more the worse, but for the images of a sample."""
     number = re.search(r"\d+(\.\d+)?", flag.removeprefix("8bit"))
-    return (float(number[0]) if number else 0.0, flag)
+    sign = -1 if flag.startswith("limit-") else 1
+    return (sign * float(number[0]) if number else 0.0, flag)
 
 
 def _where(flag: str, rows: pd.DataFrame) -> str:

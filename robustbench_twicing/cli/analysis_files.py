@@ -143,7 +143,10 @@ def write_attention(
     last = means.groupby(["label", "under"], sort=False).tail(1)
     columns = [TextColumn("layer", list(last["layer"]))]
     columns += [
-        TextColumn(name.replace("_", " "), [f"{value:.4g}" for value in last[name]])
+        TextColumn(
+            name.replace("_", " "),
+            ["" if pd.isna(value) else f"{value:.4g}" for value in last[name]],
+        )
         for name in NUMBERS
     ]
     print_columns(_names(last), columns, console)
@@ -215,7 +218,8 @@ def _last_layers(table: pd.DataFrame, tensors: Sequence[str]) -> pd.DataFrame:
 
 
 def _print(last: pd.DataFrame, differences: pd.DataFrame, console: Console) -> None:
-    columns = [TextColumn(name, list(last[name])) for name in ("tensor", "layer")]
+    names = [*_names(last), TextColumn("tensor", list(last["tensor"]), is_name=True)]
+    columns = [TextColumn("layer", list(last["layer"]))]
     rows = last.to_dict("records")
     columns.append(TextColumn("similarity", [_interval(row, "similarity") for row in rows]))
     is_to_clean = differences["under"] != differences["baseline_under"]
@@ -230,7 +234,7 @@ def _print(last: pd.DataFrame, differences: pd.DataFrame, console: Console) -> N
                 for key in keys
             ]
             columns.append(TextColumn(head, texts))
-    print_columns(_names(last), columns, console)
+    print_columns(names, columns, console)
 
 
 def _names(rows: pd.DataFrame) -> list[TextColumn]:

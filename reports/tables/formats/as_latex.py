@@ -25,7 +25,7 @@ SPECIAL = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"\char34{}",
 }
 MARKED = {"best": r"\textbf{%s}", "second": r"\underline{%s}", "": "%s"}
 COMFORTABLE, SMALL = 69, 82
@@ -97,7 +97,7 @@ def _without_empty_columns(table: Table) -> Table:
 
 
 def _lines(table: Table, notes: Amount) -> Iterator[str]:
-    yield r"% needs \usepackage{booktabs} and, for quotation marks, \usepackage[T1]{fontenc}"
+    yield r"% needs \usepackage{booktabs}"
     stub, columns = text_columns(table, least_name=LEAST_NAME)
     wanted = sum(column.natural + PADDING for column in (*stub, *columns))
     segments = arrange(stub, columns, SMALL, padding=SMALL_PADDING)

@@ -14,6 +14,7 @@ from ..request.analysis import (
     choose_for_spectrum,
     chosen_tensors,
     folder_given,
+    options_given,
     parse_names,
 )
 from ..request.attention_maps import MAPS, MapOptions, check_map_options, map_choice
@@ -57,8 +58,8 @@ def run(options: MapOptions) -> None:
     from ..run_folders import check_out
     from ..terminal import Console
 
-    known = ",".join(ANALYSES) if options.analysis == "all" else options.analysis
-    analyses = parse_names("--analysis", known, ANALYSES)
+    named = parse_names("--analysis", options.analysis, (*ANALYSES, "all"))
+    analyses = list(ANALYSES) if "all" in named else named
     check_map_options(options, analyses)
     folder = folder_given(options)
     check_out(folder)
@@ -66,10 +67,10 @@ def run(options: MapOptions) -> None:
     of_models = [name for name in analyses if name != "kernels"]
     if of_models:
         out = _analyze_models(options, of_models, console, folder)
-    elif options.run_dirs or options.model or options.data or options.under:
+    elif given := options_given(options):
         raise UserError(
-            "--analysis kernels draws two polynomials and looks at no model; leave --model, "
-            "--data, --under and run folders out, or name another analysis, too"
+            f"--analysis kernels draws two polynomials and looks at no model; leave {given[0]} "
+            "out, or name another analysis, too"
         )
     else:
         out = folder or default_out("analysis-kernels")

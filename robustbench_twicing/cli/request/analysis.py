@@ -1,7 +1,7 @@
 """Options of an analysis: those of an evaluation that mean something to it, and its own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -154,11 +154,27 @@ def chosen_tensors(options: AnalysisOptions, analyses: Sequence[str]) -> list[st
 
     if options.tokens not in TOKENS:
         raise UserError(f"--tokens {options.tokens!r} is unknown; it is all or patches")
+    option = "--tensor" if options.tensor else "--tokens" if options.tokens != "all" else ""
+    if option and "similarity" not in analyses:
+        raise UserError(f"{option} is for --analysis similarity; add that, or leave {option} out")
     if options.tensor is None:
         return list(TOKEN_TENSORS)
-    if "similarity" not in analyses:
-        raise UserError("--tensor is for --analysis similarity; add that, or leave --tensor out")
     return parse_names("--tensor", options.tensor, TOKEN_TENSORS)
+
+
+INDIFFERENT = ("analysis", "out", "device", "threads", "workers", "batch_size")
+"""Options that are no mistake where no network is looked at."""
+
+
+def options_given(options: AnalysisOptions) -> list[str]:
+    """What was typed that is for networks and images, but for how these are computed."""
+    names = []
+    for item in fields(options):
+        usual = item.default if item.default is not MISSING else None
+        value = getattr(options, item.name)
+        if item.name not in INDIFFERENT and value != usual and (value or usual):
+            names.append(f"--{item.name.replace('_', '-')}")
+    return ["run folders" if name == "--run-dirs" else name for name in names]
 
 
 def folder_given(options: AnalysisOptions) -> Path | None:

@@ -137,3 +137,10 @@ def test_of_many_caveats_the_first_have_chips_and_the_others_are_counted() -> No
 
 def test_nothing_scored_is_the_only_caveat_of_an_empty_table() -> None:
     assert doubts(table([])) == ["Nothing was scored."]
+
+
+def test_of_samples_the_smallest_is_named() -> None:
+    rows = sweep("A", "pgd", {"0": 150, "1": 60, "4": 20})
+    flags = ["limit-10-of-1000", "limit-3-of-20", "limit-3-of-20"]
+    names = [caveat.flag for caveat in caveats(rows.assign(flags=flags))]
+    assert "limit-3-of-20 and 1 like it" in names

@@ -257,9 +257,15 @@ def test_latex_compiles(tmp_path: Path) -> None:
     assert pages_of(as_latex(long), tmp_path) > 10
 
 
-def pages_of(latex: str, tmp_path: Path) -> int:
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex; none is installed")
+def test_latex_needs_booktabs_alone(tmp_path: Path) -> None:
+    made = replace(nasty(), notes=(*NASTY, "naïve é ü ß ø", 'a "quoted" word'))
+    assert pages_of(as_latex(made), tmp_path, encoding="") == 1
+
+
+def pages_of(latex: str, tmp_path: Path, encoding: str = r"\usepackage[T1]{fontenc}") -> int:
     """Pages of an article with these tables, on none of which anything is cut off."""
-    head = r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{booktabs}\extrafloats{200}"
+    head = rf"\documentclass{{article}}{encoding}\usepackage{{booktabs}}\extrafloats{{200}}"
     page = f"{head}\\begin{{document}}{latex}\\end{{document}}"
     (tmp_path / "page.tex").write_text(page, encoding="utf-8")
     done = subprocess.run(
