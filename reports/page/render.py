@@ -19,15 +19,15 @@ from ..metrics.transfer import transfer_rates
 from ..plots import pictures
 from ..tables.formats.as_html import templates
 from ..tables.presets import Choices
-from .caveats import Caveat, chips, distrust_first
-from .comparing import Section, comparison_section
-from .embedding import Embedded, embed_pictures
-from .examples import MAGNIFIED, Examples, find_examples
-from .overview import Overview, overview
-from .provenance import Grid, provenance, sessions_of
-from .representations import Representations, representations_of
-from .summary import headlines, what_was_run
-from .tables import all_results, page_tables, without_flags
+from .drawing.embedding import Embedded, embed_pictures
+from .sections.caveats import Caveat, chips, distrust_first
+from .sections.comparing import Section, comparison_section
+from .sections.examples import MAGNIFIED, Examples, find_examples
+from .sections.overview import Overview, overview
+from .sections.provenance import Grid, provenance, sessions_of
+from .sections.representations import Representations, representations_of
+from .sections.summary import headlines, what_was_run
+from .sections.tables import all_results, page_tables, without_flags
 
 NAME = "index.html"
 MOST_PICTURES = 16

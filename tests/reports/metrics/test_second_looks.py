@@ -8,7 +8,7 @@ import pytest
 from attacks import ATTACKS
 from reports import merge, results
 from reports.metrics.sweeps import budget_curves
-from reports.page.summary import headlines, what_was_run
+from reports.page.sections.summary import headlines, what_was_run
 from robustbench_twicing.conditions.budgets import parse_budget
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.imagenet import subset_indices

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from reports.merging.sessions import Session
-from reports.page.caveats import MOST_CHIPS, Caveat, chips, distrust_first, flags_by_kind
+from reports.page.sections.caveats import MOST_CHIPS, Caveat, chips, distrust_first, flags_by_kind
 from reports.statistics.intervals import wilson
 from tests.reports.plots.rows import (
     IMAGES,

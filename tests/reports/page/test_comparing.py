@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from reports import Runs, merge, results
-from reports.page import comparing
-from reports.page.comparing import MOST_NAMES, MOST_VERDICTS, Section, comparison_section
+from reports.page.sections import comparing
+from reports.page.sections.comparing import MOST_NAMES, MOST_VERDICTS, Section, comparison_section
 from robustbench_twicing.errors import UserError
 from tests.reports.made import Outcomes, write_run
 from tests.reports.page.read_page import Read

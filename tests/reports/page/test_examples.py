@@ -13,9 +13,9 @@ from PIL import Image
 
 from attacks import ATTACKS
 from reports import merge, results
-from reports.page import examples
-from reports.page.embedding import LARGEST_SIDE, embed_pixels
-from reports.page.examples import Examples, class_name, find_examples, magnified, spread
+from reports.page.drawing.embedding import LARGEST_SIDE, embed_pixels
+from reports.page.sections import examples
+from reports.page.sections.examples import Examples, class_name, find_examples, magnified, spread
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.imagenet import LabelSpaceRecord
 from robustbench_twicing.data.preprocessing import Preprocessing

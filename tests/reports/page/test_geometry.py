@@ -6,7 +6,7 @@ from math import log, nan
 
 import pytest
 
-from reports.page.geometry import FIRST_PART, MARKERS, apart, budget_place, line, thinned
+from reports.page.drawing.geometry import FIRST_PART, MARKERS, apart, budget_place, line, thinned
 from reports.plots.series import MARKERS as CODES
 
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from reports.merging.sessions import Session
-from reports.page.comparing import Section
-from reports.page.curve import LABEL_GAP, MOST_SERIES, TOP
-from reports.page.overview import Hero, Overview, overview
+from reports.page.drawing.curve import LABEL_GAP, MOST_SERIES, TOP
+from reports.page.sections.comparing import Section
+from reports.page.sections.overview import Hero, Overview, overview
 from tests.reports.plots.rows import (
     attacks_of,
     joined,

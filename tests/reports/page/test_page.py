@@ -16,7 +16,9 @@ import pytest
 from attacks import ATTACKS
 from reports import merge, results
 from reports.merging.sessions import read_sessions
-from reports.page import comparing, embedding, render, spoken_size, write_page
+from reports.page import render, spoken_size, write_page
+from reports.page.drawing import embedding
+from reports.page.sections import comparing
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.evaluation.runner import Options, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task

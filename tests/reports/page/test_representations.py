@@ -13,7 +13,7 @@ from PIL.PngImagePlugin import PngInfo
 
 from reports import merge, results
 from reports.page import write_page
-from reports.page.representations import representations_of
+from reports.page.sections.representations import representations_of
 from reports.plots import save_pictures
 from reports.plots.similarity_curves import similarity_pictures
 from reports.representations.attention import NUMBERS, attention_table

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reports.page.summary import headlines, what_was_run
+from reports.page.sections.summary import headlines, what_was_run
 from reports.statistics.intervals import wilson
 from tests.reports.plots.rows import (
     IMAGES,

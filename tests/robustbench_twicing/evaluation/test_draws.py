@@ -18,7 +18,7 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from reports import merge, print_results, results, with_worst
-from reports.page.summary import headlines
+from reports.page.sections.summary import headlines
 from reports.tables.presets import Choices, preset_tables
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.cli.app import main

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..merging.entry import Entry
-from ..merging.runs import Runs
-from ..merging.sessions import Session, read_sessions
+from ...merging.entry import Entry
+from ...merging.runs import Runs
+from ...merging.sessions import Session, read_sessions
 
 
 class Grid(NamedTuple):

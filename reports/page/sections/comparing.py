@@ -8,11 +8,11 @@ from markupsafe import Markup
 
 from robustbench_twicing.files.printable import name_some
 
-from ..merging.runs import Runs
-from ..plots import forest_pictures
-from ..statistics.comparison import Comparison, compare_if_possible
-from ..tables.comparing import comparison_tables, corrected_over
-from .embedding import Embedded, embed_pictures
+from ...merging.runs import Runs
+from ...plots import forest_pictures
+from ...statistics.comparison import Comparison, compare_if_possible
+from ...tables.comparing import comparison_tables, corrected_over
+from ..drawing.embedding import Embedded, embed_pictures
 from .tables import embed_table
 
 MOST_VERDICTS = 10

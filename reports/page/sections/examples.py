@@ -12,10 +12,10 @@ from robustbench_twicing.data.imagenet import NUM_CLASSES, SUBSETS, subset_indic
 from robustbench_twicing.records.adversarial import FOLDER, AdversarialStore, read_adversarial
 from robustbench_twicing.records.manifest import Evaluation
 
-from ..merging.entry import Entry
-from ..merging.runs import Runs
-from ..metrics.sweeps import budget_curves
-from .embedding import MIB, Pixels, embed_pixels
+from ...merging.entry import Entry
+from ...merging.runs import Runs
+from ...metrics.sweeps import budget_curves
+from ..drawing.embedding import MIB, Pixels, embed_pixels
 
 MOST_IMAGES = 4
 MOST_BUDGETS = 3

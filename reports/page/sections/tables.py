@@ -10,13 +10,13 @@ from markupsafe import Markup
 
 from robustbench_twicing.errors import UserError
 
-from ..merging.runs import Runs
-from ..metrics.flags import explain_flag
-from ..metrics.notes import notes
-from ..tables.formats.as_html import as_html
-from ..tables.marks import mark
-from ..tables.presets import Choices, all_presets, preset_tables
-from ..tables.table import Column, Table
+from ...merging.runs import Runs
+from ...metrics.flags import explain_flag
+from ...metrics.notes import notes
+from ...tables.formats.as_html import as_html
+from ...tables.marks import mark
+from ...tables.presets import Choices, all_presets, preset_tables
+from ...tables.table import Column, Table
 
 FLAGS = Column("flags", digits=None)
 

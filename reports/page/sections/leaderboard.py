@@ -11,12 +11,12 @@ from robustbench_twicing.conditions.condition import CLEAN
 from robustbench_twicing.data.imagenet_c import MAIN
 from robustbench_twicing.files.printable import count
 
-from ..imagenet_c.corruption_rows import CORRUPTED, corruption_rows
-from ..metrics.notes import mean_and_spread
-from ..plots.curves import budget_unit
-from .curve import Models, hint, percent
+from ...imagenet_c.corruption_rows import CORRUPTED, corruption_rows
+from ...metrics.notes import mean_and_spread
+from ...plots.curves import budget_unit
+from ..drawing.curve import Models, hint, percent
+from ..places import Attacks, Place
 from .examples import spread
-from .places import Attacks, Place
 
 MOST_BUDGETS = 3
 

@@ -6,11 +6,11 @@ import pandas as pd
 
 from robustbench_twicing.conditions.condition import CLEAN, WORST
 
-from ..imagenet_c.corruption_rows import ATTACK, CORRUPTED, corruption_rows
-from ..metrics.notes import mean_and_spread
-from ..metrics.sweeps import budget_numbers, is_swept, norm_under
-from ..plots import attack_title
-from .places import AT, Attacks, places
+from ...imagenet_c.corruption_rows import ATTACK, CORRUPTED, corruption_rows
+from ...metrics.notes import mean_and_spread
+from ...metrics.sweeps import budget_numbers, is_swept, norm_under
+from ...plots import attack_title
+from ..places import AT, Attacks, places
 
 MOST_NAMES = 6
 """Models that are gone through one by one."""

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ..merging.sessions import Session
-from ..metrics.flags import by_weight, explain_flag, is_remark, short_flag
-from ..metrics.notes import some
-from .places import Attacks
+from ...merging.sessions import Session
+from ...metrics.flags import by_weight, explain_flag, is_remark, short_flag
+from ...metrics.notes import some
+from ..places import Attacks
 
 MOST_CHIPS = 8
 """Caveats that the top of the page names."""

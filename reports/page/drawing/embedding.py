@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from ..plots import Picture, styled
+from ...plots import Picture, styled
 
 MIB = 2**20
 ROOM = 6 * MIB

@@ -14,11 +14,11 @@ from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.regular import check_regular
 from robustbench_twicing.files.text import read_json
 
-from ..merging.runs import Runs
-from ..representations import attention, similarity
-from ..tables.formats.as_html import as_html
-from ..tables.table import ABOUT, Column, Table
-from .embedding import ROOM, Embedded
+from ...merging.runs import Runs
+from ...representations import attention, similarity
+from ...tables.formats.as_html import as_html
+from ...tables.table import ABOUT, Column, Table
+from ..drawing.embedding import ROOM, Embedded
 
 FOLDER, RECORD = "analysis", "analysis.json"
 BOMB = Image.DecompressionBombError

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import pandas as pd
 from rich.cells import cell_len
 
-from ..plots.curves import budget_unit, is_wide
-from ..plots.series import COLOURS, LINES, Look
-from ..text.shortening import shortened
+from ...plots.curves import budget_unit, is_wide
+from ...plots.series import COLOURS, LINES, Look
+from ...text.shortening import shortened
+from ..places import Place
 from .geometry import MARKERS, apart, budget_place, line, thinned
-from .places import Place
 
 MOST_SERIES = 16
 """Series that colour, dash and marker tell apart, and whose names fit beside the plot."""

@@ -10,14 +10,14 @@ from markupsafe import Markup
 from robustbench_twicing.conditions.condition import CLEAN, WORST
 from robustbench_twicing.files.printable import count
 
-from ..merging.sessions import Session
-from ..plots.series import looks
-from ..tables.formats.as_html import shown
-from ..text.shortening import common_start, shortened
+from ...merging.sessions import Session
+from ...plots.series import looks
+from ...tables.formats.as_html import shown
+from ...text.shortening import common_start, shortened
+from ..drawing.curve import MOST_SERIES, Drawing, Models, drawings, percent
+from ..places import Attacks, Place, places
 from .comparing import Section
-from .curve import MOST_SERIES, Drawing, Models, drawings, percent
 from .leaderboard import Leaderboard, corruption_columns, leaderboard
-from .places import Attacks, Place, places
 
 MOST_LEADERS = 3
 """Models that share the first place and are named."""
