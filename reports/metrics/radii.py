@@ -110,17 +110,16 @@ def radii_above_sweep(runs: Runs, statuses: Sequence[str]) -> dict[int, int]:
 def curve_points(curves: Sequence[RadiusCurve]) -> pd.DataFrame:
     """curves.csv: accuracy in percent from one budget to the next, with 95 % Wilson intervals.
 
-    Columns ``label, dataset, protocol, norm, unit, source, n_images, eps, n_right, top1, low,
-    high``: of n images, ``n_right`` have a radius above ``eps``.
+    Columns ``label, dataset, protocol, norm, unit, source, n_images, eps, n_right, top1,
+    top1_ci_low, top1_ci_high``: of n images, ``n_right`` have a radius above ``eps``.
     """
     frames = []
     for curve in curves:
         right, count = curve.right(curve.steps), len(curve.radii)
         low, high = wilson_band(right, count)
         columns = {"eps": curve.steps, "n_right": right, "top1": 100 * right / count}
-        frames.append(
-            pd.DataFrame({**_about(curve), **columns, "low": 100 * low, "high": 100 * high})
-        )
+        interval = {"top1_ci_low": 100 * low, "top1_ci_high": 100 * high}
+        frames.append(pd.DataFrame({**_about(curve), **columns, **interval}))
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 
@@ -128,9 +127,10 @@ def radius_summaries(curves: Sequence[RadiusCurve]) -> pd.DataFrame:
     """radii.csv: medians with 95 % intervals from order statistics, and the area under each curve.
 
     Columns ``label, dataset, protocol, norm, unit, source, n_images``, ``n_right`` (on clean
-    pixels), ``n_unknown`` (no example was found), ``median, median_low, median_high`` over all
-    images and ``median_right, ...`` over those that are right, ``area`` in percent and ``area_to``,
-    the end of its range. A median is infinite where no example is known of half the images.
+    pixels), ``n_unknown`` (no example was found), ``median, median_ci_low,
+    median_ci_high`` over all images and ``median_right, ...`` over those that are right, ``area``
+    in percent and ``area_to``, the end of its range. A median is infinite where no
+    example is known of half the images.
     """
     return pd.DataFrame([_summary(curve) for curve in curves])
 
@@ -155,8 +155,8 @@ def _summary(curve: RadiusCurve) -> dict[str, object]:
         interval = median_interval(radii) if len(radii) else Interval(np.nan, np.nan)
         row |= {
             name: float(np.median(radii)) if len(radii) else np.nan,
-            f"{name}_low": interval.low,
-            f"{name}_high": interval.high,
+            f"{name}_ci_low": interval.low,
+            f"{name}_ci_high": interval.high,
         }
     return {**row, "area": 100 * curve.area, "area_to": curve.reach}
 

@@ -1,7 +1,6 @@
 """results.csv: one row per label, data set, protocol and condition, from per-image records."""
 
 from collections.abc import Callable, Sequence
-from math import isnan
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, NamedTuple
@@ -95,7 +94,7 @@ COLUMNS: dict[str, Callable[[Result], Any]] = {
     "attack": lambda row: row.entry.condition.attack,
     "eps_255": lambda row: _eps_255(row.entry.condition),
     "eps_pixel_255_max": lambda row: _eps_pixel_255(row.entry),
-    "steps": lambda row: _constant(row.entry.condition, "steps"),
+    "steps": lambda row: _whole(_constant(row.entry.condition, "steps")),
     "step_size_255": lambda row: _step_size_255(row.entry.condition),
     "top1": lambda row: row.percent("right"),
     "top5": lambda row: NAN if TOP1_ONLY in row.entry.condition.flags else row.percent("top5"),
@@ -152,7 +151,7 @@ def results(source: Runs | RunFolder) -> pd.DataFrame:
     ]
     columns: dict[str, Any] = {name: [of(row) for row in marked] for name, of in COLUMNS.items()}
     for name in WHOLE:
-        columns[name] = pd.Series(columns[name], dtype=object)  # 20, never 20.0
+        columns[name] = pd.Series(columns[name], dtype="Int64")  # 20, never 20.0
     return pd.DataFrame(columns)
 
 
@@ -183,8 +182,10 @@ def _has_budget(condition: Condition) -> bool:
     return condition.images is None and not condition.about.finds_radius
 
 
-def _whole(value: float) -> int | None:
-    return None if isnan(value) else int(value)
+def _whole(value: Any) -> int | None:
+    """A whole number of 64 bits; None for what is none, as constants of other libraries may be."""
+    is_small = isinstance(value, int | float) and abs(value) < 2**63
+    return int(value) if is_small and value == int(value) else None
 
 
 def _eps(condition: Condition) -> str | None:

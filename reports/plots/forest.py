@@ -37,9 +37,9 @@ def difference_forest(
 
     Args:
         ax: where to.
-        differences: ``label``, ``condition``, ``difference``, ``low``, ``high`` (percentage
-            points, the model minus the baseline) and ``significant``, one row a label and
-            condition; NaN where nothing could be compared.
+        differences: ``label``, ``condition``, ``difference``, ``difference_ci_low``,
+            ``difference_ci_high`` (percentage points, the model minus the baseline) and
+            ``significant``, one row a label and condition; NaN where nothing could be compared.
         baseline: its label.
         place: data set, number of images and protocol, for the title.
         look_of: look of each label; by order of appearance unless given.
@@ -66,7 +66,8 @@ def difference_forest(
 
 
 def _draw(ax: Axes, rows: pd.DataFrame, heights: list[float], style: Look, name: str) -> None:
-    errors = [rows["difference"] - rows["low"], rows["high"] - rows["difference"]]
+    middle = rows["difference"]
+    errors = [middle - rows["difference_ci_low"], rows["difference_ci_high"] - middle]
     ax.errorbar(
         rows["difference"],
         heights,

@@ -23,7 +23,7 @@ from .paired import SIGNIFICANT, Pair, difference_interval, holm, mcnemar
 
 ROWS = (
     *("dataset", "protocol", "condition", "baseline", "label", "n_images", "images"),
-    *("baseline_top1", "top1", "difference", "low", "high"),
+    *("baseline_top1", "top1", "difference", "difference_ci_low", "difference_ci_high"),
     *("n_only_baseline", "n_only_label", "p", "p_holm", "significant", "seed"),
     *("baseline_flags", "flags"),
 )
@@ -194,8 +194,8 @@ class _Comparing:
                 "baseline_top1": 100 * (pair.both + pair.only_first) / pair.images,
                 "top1": 100 * (pair.both + pair.only_second) / pair.images,
                 "difference": 100 * pair.difference,
-                "low": 100 * low,
-                "high": 100 * high,
+                "difference_ci_low": 100 * low,
+                "difference_ci_high": 100 * high,
                 "n_only_baseline": pair.only_first,
                 "n_only_label": pair.only_second,
                 "p": p,

@@ -17,8 +17,8 @@ COLUMNS = (
     Column("ours"),
     Column("published"),
     Column("diff."),
-    Column("from", digits=1),
-    Column("to", digits=1),
+    Column("from", digits=1, key="difference_ci_low"),
+    Column("to", digits=1, key="difference_ci_high"),
     Column("verdict", digits=None),
 )
 NOTE = (

@@ -15,12 +15,13 @@ from ..text.condition_names import with_short_names
 from ..text.file_names import file_name
 from .table import ABOUT, Column, Table
 
+LOW, HIGH = "difference_ci_low", "difference_ci_high"
 SHOWN = {
     "baseline_top1": Column("base", "top-1"),
     "top1": Column("model", "top-1"),
     "difference": Column("diff."),
-    "low": Column("from"),
-    "high": Column("to"),
+    LOW: Column("from", key=LOW),
+    HIGH: Column("to", key=HIGH),
     "n_only_baseline": Column("base", "only", 0),
     "n_only_label": Column("model", "only", 0),
     "p": Column("p", form="g"),
@@ -30,8 +31,8 @@ SHOWN = {
 """Columns of the comparison, and what they are called here."""
 IN_BRIEF = {
     **{name: SHOWN[name] for name in ("baseline_top1", "top1", "difference", "verdict")},
-    "low": Column("from", digits=1),
-    "high": Column("to", digits=1),
+    LOW: Column("from", digits=1),
+    HIGH: Column("to", digits=1),
     "p_holm": SHOWN["p_holm"],
 }
 """Those from which the verdict can be read, the verdict beside the difference."""
@@ -60,7 +61,7 @@ def tables_by_model(comparison: Comparison, *, every_column: bool = True) -> lis
         comparison: of models with one of them.
         every_column: all of `SHOWN`; else those of `IN_BRIEF`, which fit into 80 columns.
     """
-    first = {name: SHOWN[name] for name in IN_BRIEF if name not in ("low", "high", "p_holm")}
+    first = {name: SHOWN[name] for name in IN_BRIEF if name not in (LOW, HIGH, "p_holm")}
     shown = {**first, **SHOWN} if every_column else IN_BRIEF
     rows = _in_words(comparison.rows)
     groups = rows.groupby(["dataset", "protocol", "label"], sort=False)

@@ -26,6 +26,7 @@ class Column(NamedTuple):
         best: whether the highest or the lowest value of a group is marked.
         metric: name of the per-image metric (``top1``), for tests of significance.
         form: ``f``, or ``g``: the digits are those that count, as for p values.
+        key: of the column in a CSV; head and name unless given.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Column(NamedTuple):
     best: Best = ""
     metric: str = ""
     form: Literal["f", "g"] = "f"
+    key: str = ""
 
     @property
     def full_name(self) -> str:

@@ -18,7 +18,9 @@ def as_csv(table: Table) -> str:
     Every row says its data set, protocol, images, seed and flags. Marks and notes have no place in
     a CSV; the other formats have them.
     """
-    frame = table.frame.set_axis([column.full_name for column in table.columns], axis=1)
+    frame = table.frame.set_axis(
+        [column.key or column.full_name for column in table.columns], axis=1
+    )
     about = table.about.set_axis(frame.index)
     return csv_text(pd.concat([frame, about], axis=1), index=True)
 

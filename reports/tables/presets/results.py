@@ -15,8 +15,8 @@ from . import Choices, preset
 
 SHOWN = {
     "top1": Column("top-1", metric="top1"),
-    "top1_ci_low": Column("from"),
-    "top1_ci_high": Column("to"),
+    "top1_ci_low": Column("from", key="top1_ci_low"),
+    "top1_ci_high": Column("to", key="top1_ci_high"),
     "top1_mean": Column("mean of draws"),
     "top1_sd": Column("their sd"),
     "top5": Column("top-5", metric="top5"),

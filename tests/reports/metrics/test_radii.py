@@ -104,8 +104,8 @@ def test_a_curve_counts_the_radii_above_each_budget() -> None:
     assert points["eps"].tolist() == [0, 1, 3]
     assert points["n_right"].tolist() == [4, 2, 1]
     bounds = [(100 * low, 100 * high) for low, high in (wilson(right, 6) for right in (4, 2, 1))]
-    assert points["low"].tolist() == pytest.approx([low for low, _ in bounds])
-    assert points["high"].tolist() == pytest.approx([high for _, high in bounds])
+    assert points["top1_ci_low"].tolist() == pytest.approx([low for low, _ in bounds])
+    assert points["top1_ci_high"].tolist() == pytest.approx([high for _, high in bounds])
 
 
 def test_the_area_is_that_of_the_staircase() -> None:

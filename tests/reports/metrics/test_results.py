@@ -73,6 +73,7 @@ def test_columns_are_those_of_the_design_in_order_and_new_ones_follow(done: Run)
 @pytest.mark.slow
 def test_the_file_reads_back_as_the_same_table(done: Run) -> None:
     wanted = results(done.folder)
+    assert set(wanted[["steps", "l0_max", "n_attacked"]].dtypes.astype(str)) == {"Int64"}
     names = ["checkpoint", "checkpoint_sha256", "label"]
     may_lack = ["steps", "step_size_255", "eps", "l2_max", "l0_max", "n_attacked"]
     may_lack += ["goal_hit", "goal_hit_right", "top1_mean", "top1_sd"]

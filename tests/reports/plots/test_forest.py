@@ -20,7 +20,8 @@ def ax() -> Axes:
 
 
 def differences(*rows: tuple[str, str, float, float, float, bool]) -> pd.DataFrame:
-    names = ["label", "condition", "difference", "low", "high", "significant"]
+    bounds = ["difference_ci_low", "difference_ci_high"]
+    names = ["label", "condition", "difference", *bounds, "significant"]
     return pd.DataFrame(rows, columns=names)
 
 

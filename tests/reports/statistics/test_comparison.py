@@ -49,7 +49,7 @@ def test_counts_differences_and_p_values(tmp_path: Path) -> None:
     for row, pair in zip((clean, pgd), pairs, strict=True):
         assert row["p"] == mcnemar(pair)
         wanted = [100 * bound for bound in difference_interval(pair, seed=0)]
-        assert [row["low"], row["high"]] == wanted
+        assert [row["difference_ci_low"], row["difference_ci_high"]] == wanted
     assert [clean["p_holm"], pgd["p_holm"]] == holm([clean["p"], pgd["p"]])
     assert not clean["significant"]
     assert clean["images"] == "all"
@@ -123,7 +123,9 @@ def test_the_bootstrap_is_seeded(tmp_path: Path) -> None:
     draw = np.random.default_rng(0)
     ranks = {name: {"clean": draw.integers(0, 2, 400).tolist()} for name in "ab"}
     run = write_run(tmp_path / "run", ranks, part_size=400)
-    bounds = [against([run], seed=seed).rows["low"].tolist() for seed in (0, 0, 1, 2, 3)]
+    bounds = [
+        against([run], seed=seed).rows["difference_ci_low"].tolist() for seed in (0, 0, 1, 2, 3)
+    ]
     assert bounds[0] == bounds[1]
     assert len({tuple(bound) for bound in bounds}) > 1
 

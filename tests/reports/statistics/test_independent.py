@@ -113,7 +113,7 @@ def test_every_format_shows_these_numbers(runs: Runs, raw: pd.DataFrame) -> None
     }
     for label, condition, wanted in counted(raw):
         order = [wanted[n] for n in ("top1", "top1_ci_low", "top1_ci_high", "top5", "robust_top1")]
-        shown = ["top-1", "from", "to", "top-5", "robust"]
+        shown = ["top-1", "top1_ci_low", "top1_ci_high", "top-5", "robust"]
         assert list(csv.loc[(label, condition), shown]) == pytest.approx(order, abs=1e-9)
         assert values[label, condition][:5] == pytest.approx(order, abs=1e-9)
         assert latex[label, condition][:5] == [f"{value:.2f}" for value in order]
@@ -170,7 +170,7 @@ def test_differences_and_p_values_are_what_scipy_says(runs: Runs, raw: pd.DataFr
         assert row["difference"] == pytest.approx(100 * (won - lost) / IMAGES)
         assert row["p"] == pytest.approx(binomtest(won, won + lost).pvalue)
         assert row["p"] <= row["p_holm"] <= 1
-        assert row["low"] <= row["difference"] <= row["high"]
+        assert row["difference_ci_low"] <= row["difference"] <= row["difference_ci_high"]
         changed = comparison.changed
         own_rows = changed[
             (changed["label"] == row["label"]) & (changed["condition"] == row["condition"])
