@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import pandas as pd
-from jinja2 import PackageLoader
+from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
 from robustbench_twicing import __version__
@@ -61,18 +61,18 @@ class Page:
 
     @property
     def sections(self) -> list[tuple[str, str]]:
-        """Id and name of the sections that are there."""
+        """Id and name of the sections that are there; each has a template called like its id."""
         content = {
             ("overview", "Overview"): True,
             ("tables", "Tables"): self.tables,
-            ("plots", "Plots"): self.pictures,
+            ("attacks", "Plots"): self.pictures,
             ("representations", "Representations"): self.representations.is_shown,
             ("comparison", "Comparison"): self.comparison.tables,
             ("examples", "Adversarial examples"): self.examples.shown,
             ("caveats", "Caveats"): True,
             ("notes", "Notes"): self.notes,
             ("all", "All results"): True,
-            ("manifest", "Manifest"): True,
+            ("reproduce", "Manifest"): True,
         }
         return [section for section, shown in content.items() if shown]
 
@@ -153,12 +153,10 @@ def _render(page: Page) -> str:
     """
     loader = PackageLoader("reports", "page/templates")
     environment = templates(loader)
-    # The package's own files, as they are; the classes of bars, since the policy takes no style="".
+    # The classes of bars, since the policy takes no style="".
     bars = "".join(f".v{level}{{--v:{level}%}}" for level in range(101))
-    style, script = (
-        Markup(loader.get_source(environment, name)[0] + more)
-        for name, more in (("style.css", bars), ("sort.js", ""))
-    )
+    style = Markup(_joined(loader, environment, "style") + bars)
+    script = Markup(_joined(loader, environment, "script"))
     policy = (
         f"default-src 'none'; img-src data:; style-src {_hash(style)}; "
         f"script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
@@ -167,6 +165,13 @@ def _render(page: Page) -> str:
     parts = {"page": page, "style": style, "script": script, "policy": policy}
     size = len(template.render(**parts, size="").encode("utf-8", "backslashreplace"))
     return template.render(**parts, size=spoken_size(size))
+
+
+def _joined(loader: PackageLoader, environment: Environment, folder: str) -> str:
+    """The package's own files of a folder, as they are: the core first, then one a feature."""
+    names = [name for name in loader.list_templates() if name.startswith(f"{folder}/")]
+    names.sort(key=lambda name: (not name.startswith(f"{folder}/core."), name))
+    return "".join(loader.get_source(environment, name)[0] for name in names)
 
 
 def spoken_size(size: int) -> str:

@@ -8,7 +8,7 @@ import pytest
 from reports.plots.series import COLOURS
 from tests.reports.plots.test_series import luminance
 
-STYLE = (files("reports.page") / "templates" / "style.css").read_text(encoding="utf-8")
+STYLE = (files("reports.page") / "templates" / "style" / "core.css").read_text(encoding="utf-8")
 BOTH = {
     name: (light, dark)
     for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", STYLE)
