@@ -19,11 +19,13 @@ from ..metrics.transfer import transfer_rates
 from ..plots import pictures
 from ..tables.formats.as_html import templates
 from ..tables.presets import Choices
+from .drawing.curve import Models
 from .drawing.embedding import Embedded, embed_pictures
+from .places import places
 from .sections.caveats import Caveat, chips, distrust_first
 from .sections.comparing import Section, comparison_section
 from .sections.examples import MAGNIFIED, Examples, find_examples
-from .sections.overview import Overview, overview
+from .sections.overview import Overview, facts_of, overview
 from .sections.provenance import Grid, provenance, sessions_of
 from .sections.representations import Representations, representations_of
 from .sections.summary import headlines, what_was_run
@@ -111,6 +113,7 @@ def _make_page(
 ) -> Page:
     sessions = sessions_of(runs)
     compared = comparison_section(runs, table, baseline)
+    every, models = list(places(table)), Models.of(table, compared.baseline)
     represented = representations_of(runs)
     tables, left_out = page_tables(runs, table, Choices(scores=scores))
     radii = radius_curves(runs, table)
@@ -119,7 +122,7 @@ def _make_page(
     drawn, has_more = embed_pictures(shown, MOST_PICTURES)
     return Page(
         title=_title(table),
-        overview=overview(table, sessions, runs.attacks, compared),
+        overview=overview(every, models, list(facts_of(table, sessions)), runs.attacks, compared),
         run=tuple(what_was_run(table, runs.attacks)) or ("Nothing.",),
         headlines=tuple(headlines(table)) or ("No number.",),
         caveats=tuple(distrust_first(table, sessions, runs.attacks)),

@@ -7,8 +7,9 @@ import pandas as pd
 from rich.cells import cell_len
 
 from ...plots.curves import budget_unit, is_wide
-from ...plots.series import COLOURS, LINES, Look
-from ...text.shortening import shortened
+from ...plots.series import COLOURS, LINES, Look, looks
+from ...tables.formats.as_html import shown
+from ...text.shortening import common_start, shortened
 from ..places import Place
 from .geometry import MARKERS, apart, budget_place, line, thinned
 
@@ -44,6 +45,7 @@ class Series(NamedTuple):
     """One model.
 
     Attributes:
+        model: its number.
         kind: classes: colour, dash, and whether it is the baseline or has hollow markers.
         marker: outline around a point.
         path: of the line.
@@ -53,6 +55,7 @@ class Series(NamedTuple):
         leader: path from the line's end to it.
     """
 
+    model: int
     kind: str
     marker: str
     path: str
@@ -90,12 +93,26 @@ class Models(NamedTuple):
     Attributes:
         look_of: the same as in other pictures.
         names: the labels, perhaps without their common start.
+        start: what is left out of the names; empty where it is nothing.
         baseline: its label; empty where there is none.
     """
 
     look_of: Mapping[str, Look]
     names: Mapping[str, str]
+    start: str
     baseline: str
+
+    @classmethod
+    def of(cls, results: pd.DataFrame, baseline: str) -> "Models":
+        """The models of `results`, without the words with which all labels begin."""
+        labels = [str(label) for label in results["label"].unique()]
+        start = common_start([shown(label) for label in labels])
+        names = {label: shown(label)[len(start) :] for label in labels}
+        return cls(looks(labels), names, start, baseline)
+
+    def number(self, label: str) -> int:
+        """Of a model in its order, by which the page's script knows it."""
+        return list(self.look_of).index(label)
 
     def kind(self, label: str) -> str:
         """Classes of a model's series."""
@@ -152,6 +169,7 @@ def _drawing(place: Place, size: Size, labels: Sequence[str], models: Models) ->
     heights = apart([end.y for end in ends], LABEL_GAP, TOP, bottom)
     series = [
         Series(
+            models.number(label),
             models.kind(label),
             models.marker(label),
             path,

@@ -49,8 +49,9 @@ class Column(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A model: classes and marker of its series, its label and its shorter name, and its cells."""
+    """A model: its number, classes and marker of its series, its label and its name, its cells."""
 
+    model: int
     kind: str
     marker: str
     label: str
@@ -104,6 +105,7 @@ def leaderboard(place: Place, models: Models, attacks: Attacks) -> Leaderboard |
 
     rows = [
         Row(
+            models.number(label),
             models.kind(label),
             models.marker(label),
             label,

@@ -1,6 +1,6 @@
 """The first screen: header, headline, and for each data set and protocol its curve and table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -11,11 +11,10 @@ from robustbench_twicing.conditions.condition import CLEAN, WORST
 from robustbench_twicing.files.printable import count
 
 from ...merging.sessions import Session
-from ...plots.series import looks
 from ...tables.formats.as_html import shown
-from ...text.shortening import common_start, shortened
+from ...text.shortening import shortened
 from ..drawing.curve import MOST_SERIES, Drawing, Models, drawings, percent
-from ..places import Attacks, Place, places
+from ..places import Attacks, Place
 from .comparing import Section
 from .leaderboard import Leaderboard, corruption_columns, leaderboard
 
@@ -58,29 +57,29 @@ class Overview(NamedTuple):
 
 
 def overview(
-    table: pd.DataFrame, sessions: Sequence[Session], attacks: Attacks, compared: Section
+    every: Sequence[Place],
+    models: Models,
+    facts: Sequence[str],
+    attacks: Attacks,
+    compared: Section,
 ) -> Overview:
     """What is seen first.
 
     Args:
-        table: `results`.
-        sessions: the processes that computed them.
+        every: see `places`.
+        models: how they are shown.
+        facts: see `facts_of`.
         attacks: see `Runs.attacks`.
         compared: with the baseline.
     """
-    every = list(places(table))
-    labels = [str(label) for label in table["label"].unique()]
-    start = common_start([shown(label) for label in labels])
-    names = {label: shown(label)[len(start) :] for label in labels}
-    models = Models(looks(labels), names, compared.baseline)
     return Overview(
-        list(_facts(table, sessions)),
-        headline(every, attacks, names, compared),
-        list(_heroes(every, attacks, models, start)),
+        facts,
+        headline(every, attacks, models.names, compared),
+        list(_heroes(every, attacks, models)),
     )
 
 
-def _facts(table: pd.DataFrame, sessions: Sequence[Session]) -> Iterator[str]:
+def facts_of(table: pd.DataFrame, sessions: Sequence[Session]) -> Iterator[str]:
     """Models, images, conditions, protocols, seeds, and the day on which the last process began."""
     yield count(table["label"].nunique(), "model")
     images = table["n_images"].dropna().astype(int)
@@ -101,7 +100,7 @@ def _facts(table: pd.DataFrame, sessions: Sequence[Session]) -> Iterator[str]:
         yield f"{day.day} {day:%B} {day.year}"
 
 
-def _heroes(every: Sequence[Place], attacks: Attacks, models: Models, start: str) -> Iterator[Hero]:
+def _heroes(every: Sequence[Place], attacks: Attacks, models: Models) -> Iterator[Hero]:
     for place in every:
         board = leaderboard(place, models, attacks)
         if board is None:
@@ -109,8 +108,8 @@ def _heroes(every: Sequence[Place], attacks: Attacks, models: Models, start: str
         drawn = drawings(place, models)
         curves = place.points["label"].nunique()
         notes = list(board.notes)
-        if start:
-            notes.append(f"Labels are without their common start {start.strip()}.")
+        if models.start:
+            notes.append(f"Labels are without their common start {models.start.strip()}.")
         if drawn and curves > MOST_SERIES:
             also = " and the baseline" if models.baseline else ""
             first = f"those named first{also}"
@@ -121,7 +120,7 @@ def _heroes(every: Sequence[Place], attacks: Attacks, models: Models, start: str
 
 
 def headline(
-    every: Sequence[Place], attacks: Attacks, names: dict[str, str], compared: Section
+    every: Sequence[Place], attacks: Attacks, names: Mapping[str, str], compared: Section
 ) -> Markup:
     """One sentence with the two facts that matter, by a rule that looks at no result.
 
@@ -144,7 +143,7 @@ def headline(
     return Markup("{}{}.{}").format(shown(where), first, _compared(compared, names))
 
 
-def _attacked(place: Place, attacks: Attacks, names: dict[str, str]) -> Markup:
+def _attacked(place: Place, attacks: Attacks, names: Mapping[str, str]) -> Markup:
     accuracies = {budget: _at(place, budget) for budget in place.budgets}
     near, last = accuracies[place.budget], accuracies[place.budgets[-1]]
     worst = place.attack == WORST
@@ -164,7 +163,7 @@ def _attacked(place: Place, attacks: Attacks, names: dict[str, str]) -> Markup:
     return leaders + f"; at {place.at(place.budgets[-1])} {_range(last)}"
 
 
-def _unattacked(place: Place, names: dict[str, str]) -> Markup | None:
+def _unattacked(place: Place, names: Mapping[str, str]) -> Markup | None:
     """Of clean images, or else of corrupted ones."""
     accuracies, what = _clean(place), "accuracy on clean images"
     if not accuracies:
@@ -184,7 +183,7 @@ def _unattacked(place: Place, names: dict[str, str]) -> Markup | None:
     )
 
 
-def _leaders(accuracies: dict[str, float], what: str, names: dict[str, str]) -> Markup:
+def _leaders(accuracies: dict[str, float], what: str, names: Mapping[str, str]) -> Markup:
     """Who has the highest accuracy."""
     best = max(accuracies.values())
     first = [label for label, value in accuracies.items() if value == best]
@@ -211,7 +210,7 @@ def _all(models: int) -> str:
     return "both models" if models == 2 else f"all {models} models"
 
 
-def _compared(compared: Section, names: dict[str, str]) -> Markup:
+def _compared(compared: Section, names: Mapping[str, str]) -> Markup:
     if not compared.tests:
         return Markup("")
     baseline = _name(compared.baseline, names)
@@ -226,7 +225,7 @@ def _compared(compared: Section, names: dict[str, str]) -> Markup:
     return Markup(" Of {} to the baseline {}, {}.").format(tests, baseline, ways)
 
 
-def _name(label: str, names: dict[str, str]) -> Markup:
+def _name(label: str, names: Mapping[str, str]) -> Markup:
     return Markup("<b>{}</b>").format(shortened(names[label], LETTERS))
 
 

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 from reports.merging.sessions import Session
-from reports.page.drawing.curve import LABEL_GAP, MOST_SERIES, TOP
+from reports.page.drawing.curve import LABEL_GAP, MOST_SERIES, TOP, Models
+from reports.page.places import places
 from reports.page.sections.comparing import Section
-from reports.page.sections.overview import Hero, Overview, overview
+from reports.page.sections.overview import Hero, Overview, facts_of, overview
 from tests.reports.plots.rows import (
     attacks_of,
     joined,
@@ -28,7 +29,9 @@ STRONG = {"0": 190, "0.5": 150, "1": 130, "2": 70, "8": 20}
 def screen(rows: pd.DataFrame, compared: Section | None = None, **session: str) -> Overview:
     rows = with_intervals(rows)
     sessions = [Session.model_validate({"started": "", **session})]
-    return overview(rows, sessions, attacks_of(rows), compared or Section())
+    compared = compared or Section()
+    models, facts = Models.of(rows, compared.baseline), list(facts_of(rows, sessions))
+    return overview(list(places(rows)), models, facts, attacks_of(rows), compared)
 
 
 def sentence(rows: pd.DataFrame, compared: Section | None = None) -> str:
