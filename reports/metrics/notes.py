@@ -119,6 +119,7 @@ def _preprocessing(entries: Sequence[Entry]) -> list[str]:
     for entry in entries:
         evaluation, parts = entry.evaluation, entry.evaluation.preprocessing
         resized = "not resized" if parts.resize is None else f"resized to {parts.resize}"
+        resized += " whatever their proportions" if parts.squash else ""
         text = f"{resized} ({parts.interpolation}), cropped to {parts.crop} pixels"
         if not evaluation.record.details.get("takes_pixels"):
             mean, std = (", ".join(map(str, part)) for part in (parts.mean, parts.std))

@@ -20,7 +20,7 @@ from .paired import Pair, Rights, count_pair
 
 METRICS = {"top1": 1, "top5": 5}
 """Metrics that are right or wrong per image, and the rank below which an image is right."""
-IMAGES = ("crop", "resize", "interpolation")
+IMAGES = ("crop", "resize", "interpolation", "squash")
 """What of the preprocessing makes the pixels that are attacked; mean and std are the network's."""
 
 

@@ -48,12 +48,12 @@ def declared_architectures(content: Any) -> dict[str, str]:
 
 
 def check_declared(
-    content: Any, asked: ModelSpec, *, override: bool, source: str
+    named: Mapping[str, str], asked: ModelSpec, *, override: bool, source: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Compare the architecture that a file names with the one that was asked for.
 
     Args:
-        content: what the file holds.
+        named: as `declared_architectures`.
         asked: the model asked for; its layer placement is compared where the file names one, which
             the files of other training scripts do not.
         override: go on in spite of a contradiction.
@@ -67,7 +67,7 @@ def check_declared(
     """
     notes: list[str] = []
     flags: tuple[str, ...] = ()
-    for where, name in declared_architectures(content).items():
+    for where, name in named.items():
         try:
             declared = resolve_model(name)
         except UserError:

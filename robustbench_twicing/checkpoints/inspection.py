@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..models.fan.old_keys import modernise
 from .architecture import Anatomy, anatomy
 from .candidates import Candidate, recognise
 from .contents import both_kinds, entries
 from .declared import declared_architectures, training_facts
 from .differences import group_keys
+from .layouts import in_our_keys
 from .reading import Checkpoint, read_checkpoint
 from .state_dict import weights_sha256
 
@@ -83,7 +83,10 @@ def inspect_checkpoint(path: str | Path) -> Inspection:
     """
     file = read_checkpoint(path)
     kinds = both_kinds(file.content, source=str(file.path))
-    modern = {kind: modernise(weights.state_dict) for kind, weights in kinds.items()}
+    modern, notes = dict[str, dict[str, Tensor]](), dict[str, tuple[str, ...]]()
+    for kind, weights in kinds.items():
+        modern[kind], renamed = in_our_keys(weights.state_dict)
+        notes[kind] = (*weights.notes, *renamed)
     first = next(iter(modern.values()))
     keys = [str(key) for key, _ in entries(file.content)]
     bare = any(weights.key == "" for weights in kinds.values())
@@ -93,8 +96,7 @@ def inspect_checkpoint(path: str | Path) -> Inspection:
         facts=training_facts(file.content),
         declared=declared_architectures(file.content),
         weights={
-            kind: _facts(weights.key, modern[kind], weights.notes)
-            for kind, weights in kinds.items()
+            kind: _facts(weights.key, modern[kind], notes[kind]) for kind, weights in kinds.items()
         },
         ema_difference=_difference(modern),
         seen=anatomy(first),

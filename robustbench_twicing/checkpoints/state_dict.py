@@ -14,10 +14,11 @@ from torch.nn.functional import interpolate
 
 from ..errors import UserError
 from ..files.printable import name_some
-from ..models.fan.old_keys import modernise
+from ..models.vit.transformers_keys import is_transformers
 from .architecture import anatomy
 from .candidates import recognise
 from .differences import differences, explain, prefix_before
+from .layouts import in_our_keys
 
 
 def file_sha256(path: Path) -> str:
@@ -167,15 +168,16 @@ def _reasons(have: Mapping[str, Tensor], want: Mapping[str, Tensor], taken_off: 
 def adapt(
     state_dict: Mapping[str, Tensor], network: nn.Module
 ) -> tuple[dict[str, Tensor], tuple[str, ...]]:
-    """Bring old key layouts and another position grid to what the network has.
+    """Bring other key layouts and another position grid to what the network has.
 
     Returns:
         The state dict and sentences on what was changed.
     """
-    adapted, notes = modernise(state_dict), []
-    if adapted.keys() != state_dict.keys():
-        notes.append("Keys of an early FAN release were renamed to those of today's.")
-    have, want = adapted.get("pos_embed"), network.state_dict().get("pos_embed")
+    own = network.state_dict()
+    same = is_transformers(own)
+    adapted, renamed = (dict(state_dict), ()) if same else in_our_keys(state_dict)
+    notes = [*renamed]
+    have, want = adapted.get("pos_embed"), own.get("pos_embed")
     grid: Any = getattr(getattr(network, "patch_embed", None), "grid_size", None)
     if have is not None and want is not None and grid is not None and _other_grid(have, want):
         extra = want.shape[1] - grid[0] * grid[1]

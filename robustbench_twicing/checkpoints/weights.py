@@ -54,6 +54,7 @@ def give_weights(
     spec: ModelSpec | None,
     weights: Choice = "auto",
     arch_override: bool = False,
+    beside: Mapping[str, str] | None = None,
 ) -> Given:
     """Build a network and give it weights.
 
@@ -64,6 +65,7 @@ def give_weights(
         spec: the model of the table or of timm; None for a user's own network.
         weights: see `find_weights`.
         arch_override: see `check_declared`.
+        beside: architectures that files beside the checkpoint name, by where they do.
 
     Raises:
         UserError: no checkpoint, or one that cannot be used, with the reason.
@@ -83,7 +85,7 @@ def give_weights(
         return _pretrained(network, asked, spec)
     if checkpoint == BUNDLED:
         return _bundled(network, asked, spec)
-    return _from_file(network, checkpoint, asked, spec, weights, arch_override)
+    return _from_file(network, checkpoint, asked, spec, weights, arch_override, beside or {})
 
 
 def _ways(asked: str, spec: ModelSpec | None) -> str:
@@ -145,7 +147,7 @@ def _bundled(network: nn.Module, asked: str, spec: ModelSpec | None) -> Given:
     if spec is None:
         raise UserError(f"bundled weights are for the zoo; {asked} is your own code and has none")
     path = str(bundled_file(spec.name))
-    given = _from_file(network, path, asked, spec, "auto", False)
+    given = _from_file(network, path, asked, spec, "auto", False, {})
     facts = given.details
     note = (
         f"The weights come with the package: recipe {facts['recipe']}, seed {facts['seed']}, "
@@ -161,10 +163,12 @@ def _from_file(
     spec: ModelSpec | None,
     weights: Choice,
     arch_override: bool,
+    beside: Mapping[str, str],
 ) -> Given:
     file = read_checkpoint(checkpoint)
     source, facts = str(file.path), training_facts(file.content)
-    declared_notes, flags = _check_name(file.content, spec, arch_override, source)
+    declared = {**declared_architectures(file.content), **beside}
+    declared_notes, flags = _check_name(declared, spec, arch_override, source)
     chosen = find_weights(file.content, weights, source=source, network=network.state_dict())
     loaded = load_into(
         network, chosen.state_dict, source=source, asked=asked, taken_off=chosen.prefix
@@ -191,12 +195,12 @@ def _about_start(facts: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _check_name(
-    content: Any, spec: ModelSpec | None, override: bool, source: str
+    declared: Mapping[str, str], spec: ModelSpec | None, override: bool, source: str
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if spec is None:
         return (), ()
-    notes, flags = check_declared(content, spec, override=override, source=source)
-    if not declared_architectures(content) and is_ambiguous(spec.family):
+    notes, flags = check_declared(declared, spec, override=override, source=source)
+    if not declared and is_ambiguous(spec.family):
         notes += (
             "The file does not name its architecture, and its keys fit other variants of attention "
             f"too: that it is {spec.name} is the user's word.",

@@ -1,7 +1,7 @@
 """From pixels in [0, 1] to logits: everything between a model's name and a number.
 
-- `loading`: `load_model`, from a name and a checkpoint; `user_code`: from code of one's own.
-- `config_file`: the preprocessing that a file beside the weights asks for.
+- `loading`: `load_model`, from a name and a checkpoint; `making`: of a model by name;
+  `user_code`: from code of one's own.
 - `classifier`: `Classifier`, which holds preprocessing, network and `label_layers`.
 - `probe`: tokens and attention of every layer, shown while a network computes.
 - `gradient`: of the loss at the pixels; `precision`: number formats of the passes.
@@ -17,6 +17,7 @@ __all__ = [
     "efficiency",
     "gradient",
     "loading",
+    "making",
     "network_state",
     "precision",
     "probe",

@@ -213,7 +213,7 @@ class CachedFiles:
             "resize": preprocessing.resize,
             "interpolation": preprocessing.interpolation,
             "pillow": PIL.__version__,
-        }
+        } | ({"squash": True} if preprocessing.squash else {})
         return hashlib.sha256(json.dumps(decides).encode()).hexdigest()[:24]
 
     @cached_property

@@ -27,6 +27,7 @@ class Preprocessing:
         interpolation: PIL filter of the resize (always antialiased, as in training).
         mean: subtracted from pixels in [0, 1], per channel.
         std: divides the result, per channel.
+        squash: both sides become `resize` pixels, whatever the proportions of the photograph.
     """
 
     crop: int
@@ -34,6 +35,7 @@ class Preprocessing:
     interpolation: Interpolation = "bicubic"
     mean: RGB = IMAGENET_MEAN
     std: RGB = IMAGENET_STD
+    squash: bool = False
 
     def __post_init__(self) -> None:
         if self.crop < 1 or (self.resize is not None and self.resize < self.crop):
@@ -86,7 +88,8 @@ class Preprocessing:
 
         if self.resize is not None:
             mode = tv.InterpolationMode(self.interpolation)
-            image = tv.resize(image, [self.resize], mode, antialias=True)
+            sides = [self.resize] * (2 if self.squash else 1)
+            image = tv.resize(image, sides, mode, antialias=True)
         return np.asarray(tv.center_crop(image, [self.crop, self.crop]), dtype=np.uint8)
 
     def fit(self, image: Image.Image) -> NDArray[np.uint8]:

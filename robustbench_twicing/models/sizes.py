@@ -45,6 +45,7 @@ class DeitSizes(Sizes):
         num_heads: attention heads of a block.
         num_classes: number of logits.
         mlp_ratio: width of the hidden layer of the MLP over `embed_dim`.
+        norm_eps: what every LayerNorm adds to the variance.
     """
 
     img_size: int | tuple[int, int] = 224
@@ -54,6 +55,7 @@ class DeitSizes(Sizes):
     num_heads: int = 3
     num_classes: int = 1000
     mlp_ratio: float = 4.0
+    norm_eps: float = 1e-6
 
     def __post_init__(self) -> None:
         sides = self.img_size if isinstance(self.img_size, tuple) else (self.img_size,)
@@ -66,6 +68,8 @@ class DeitSizes(Sizes):
             num_classes=self.num_classes,
         )
         super().__post_init__()
+        if isinstance(self.norm_eps, bool) or not 0 < self.norm_eps < 1:
+            raise UserError(f"norm_eps {self.norm_eps!r} is not a number between 0 and 1")
         if any(side % self.patch_size for side in sides):
             raise UserError(
                 f"img_size {self.img_size} is not a multiple of patch_size {self.patch_size}"

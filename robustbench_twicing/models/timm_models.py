@@ -14,6 +14,8 @@ from ..errors import UserError
 from .sizes import TimmSizes
 from .spec import ModelSpec
 
+MODES = ("center", "squash")
+"""timm's crop modes that this suite has."""
 TIMM = "https://github.com/huggingface/pytorch-image-models"
 
 
@@ -78,10 +80,11 @@ def _facts(name: str) -> dict[str, Any] | None:
 
 def _preprocessing(name: str, config: dict[str, Any]) -> Preprocessing:
     channels, height, width = config["input_size"]
-    if channels != 3 or height != width or config["crop_mode"] != "center":
+    if channels != 3 or height != width or config["crop_mode"] not in MODES:
         raise UserError(
             f"timm's {name} is evaluated on {channels}x{height}x{width} with crop mode "
-            f"{config['crop_mode']!r}; only a square centre crop of RGB images is supported"
+            f"{config['crop_mode']!r}; only a square centre crop of RGB images, "
+            "squashed before or not, is supported"
         )
     return Preprocessing(
         crop=height,
@@ -89,4 +92,5 @@ def _preprocessing(name: str, config: dict[str, Any]) -> Preprocessing:
         interpolation=config["interpolation"],
         mean=tuple(config["mean"]),
         std=tuple(config["std"]),
+        squash=config["crop_mode"] == "squash",
     )

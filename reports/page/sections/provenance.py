@@ -74,7 +74,7 @@ def _preprocessing(entry: Entry) -> dict[str, Any]:
     parts = entry.evaluation.preprocessing
     return {
         "label": entry.label,
-        "resize": parts.resize,
+        "resize": f"{parts.resize} x {parts.resize}" if parts.squash else parts.resize,
         "crop": parts.crop,
         "interpolation": parts.interpolation,
         "mean": " ".join(f"{channel:g}" for channel in parts.mean),

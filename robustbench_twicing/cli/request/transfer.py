@@ -167,8 +167,10 @@ def _check_pixels(
 
 def _making(preprocessing: Preprocessing) -> Mapping[str, object]:
     """Without a resize the filter does nothing."""
-    parts = {name: getattr(preprocessing, name) for name in ("crop", "resize", "interpolation")}
-    return parts if preprocessing.resize is not None else {**parts, "interpolation": None}
+    names = ("crop", "resize", "interpolation", "squash")
+    parts = {name: getattr(preprocessing, name) for name in names}
+    unused = {"interpolation": None, "squash": False}
+    return parts if preprocessing.resize is not None else parts | unused
 
 
 def _check_count(label: str, classes: int, source_label: str, expected: int) -> None:

@@ -35,7 +35,7 @@ def build_vit(
         num_heads=sizes.num_heads,
         num_classes=sizes.num_classes,
         mlp_ratio=sizes.mlp_ratio,
-        norm_layer=partial(LayerNorm, eps=1e-6),
+        norm_layer=partial(LayerNorm, eps=sizes.norm_eps),
         **options,
     )
     return make_twicing(built, sizes.twicing_layers)

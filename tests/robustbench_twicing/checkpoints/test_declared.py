@@ -19,7 +19,9 @@ from robustbench_twicing.models.resolve import resolve_model
 
 
 def check(content: Any, asked: str, *, override: bool = False) -> Any:
-    return check_declared(content, resolve_model(asked), override=override, source="FILE")
+    return check_declared(
+        declared_architectures(content), resolve_model(asked), override=override, source="FILE"
+    )
 
 
 def namespaced(model: str) -> dict[str, Any]:

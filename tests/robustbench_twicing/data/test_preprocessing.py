@@ -28,6 +28,7 @@ def test_parts_are_plain_values() -> None:
         "interpolation": "bicubic",
         "mean": IMAGENET_MEAN,
         "std": IMAGENET_STD,
+        "squash": False,
     }
     json.dumps(parts)
 

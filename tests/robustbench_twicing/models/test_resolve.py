@@ -129,7 +129,7 @@ def test_a_bare_name_that_is_not_ours_is_looked_up_in_timm() -> None:
         ("fan_swin_tiny_patch4_window7_224", "FAN on Swin is not supported"),
         ("fan_tiny_12_p16_224_neutreno", "neutreno is for DeiT alone"),
         ("fan_tny_12_p16_224", "Did you mean fan_tiny_12_p16_224"),
-        ("convnext_base.fb_in22k_ft_in1k_384", "crop mode 'squash'"),
+        ("vit_base_patch16_sapiens2.fb", "only a square centre crop"),
     ],
 )
 def test_unknown_names_are_explained_briefly(name: str, message: str) -> None:
