@@ -1,7 +1,7 @@
 """Simultaneous perturbation stochastic approximation: a black-box attack on the logits."""
 
 from functools import partial
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, Self, get_args
 
 import torch
 from torch import Tensor, nn
@@ -10,7 +10,7 @@ from robustbench_twicing.classifiers.device import RowsThatFit
 from robustbench_twicing.classifiers.gradient import eval_mode
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
-from robustbench_twicing.seeds import Generators
+from robustbench_twicing.seeds import Generators, image_keys, random_signs
 
 from .attacked_label import attacked_label
 from .declaration import ALL_PROTOCOLS, attack
@@ -97,12 +97,12 @@ def spsa(
     with eval_mode(model), torch.no_grad():
         if target is None:
             target = attacked_label(model, x, y, threat)
-        problem = _Problem(RowsThatFit(model, chunk), target, generator, delta)
         moved = region.random(generator)
+        problem = _Problem.of(RowsThatFit(model, chunk), target, generator, samples, delta)
         optimizer = torch.optim.Adam([moved], lr=learning_rate)
-        for _ in range(steps):
+        for step in range(steps):
             centre = x + region.unit * moved if estimate_at == "iterate" else region.double()
-            gradient = estimate_gradient(problem, centre, region.unit, samples)
+            gradient = estimate_gradient(problem, centre, region.unit, step)
             before = moved.clone()
             moved.grad = -gradient  # Adam descends; the margin is to rise
             optimizer.step()
@@ -126,12 +126,34 @@ spsa_any = _declared(
 
 
 class _Problem(NamedTuple):
-    """What a gradient estimate needs besides the point."""
+    """What a gradient estimate needs besides the point.
+
+    Attributes:
+        logits: of images.
+        target: the attacked labels (N,).
+        keys: of each image's signs (N,).
+        samples: pairs of probes per image.
+        delta: length of the probes.
+    """
 
     logits: RowsThatFit
     target: Tensor
-    generator: Generators
+    keys: Tensor
+    samples: int
     delta: float
+
+    @classmethod
+    def of(
+        cls,
+        logits: RowsThatFit,
+        target: Tensor,
+        generator: Generators,
+        samples: int,
+        delta: float,
+    ) -> Self:
+        """With keys of a generator."""
+        keys = image_keys(len(target), generator).to(target.device)
+        return cls(logits, target, keys, samples, delta)
 
 
 def spsa_gradient(
@@ -158,9 +180,9 @@ def spsa_gradient(
     Returns:
         Gradient, shaped like x.
     """
-    problem = _Problem(RowsThatFit(model, chunk), target, generator, delta)
+    problem = _Problem.of(RowsThatFit(model, chunk), target, generator, samples, delta)
     with eval_mode(model), torch.no_grad():
-        return estimate_gradient(problem, x, torch.ones((), dtype=x.dtype), samples)
+        return estimate_gradient(problem, x, torch.ones((), dtype=x.dtype))
 
 
 def margin(logits: Tensor, target: Tensor) -> Tensor:
@@ -170,46 +192,33 @@ def margin(logits: Tensor, target: Tensor) -> Tensor:
     return others.amax(1) - logit
 
 
-def estimate_gradient(problem: _Problem, centre: Tensor, length: Tensor, samples: int) -> Tensor:
+def estimate_gradient(problem: _Problem, centre: Tensor, length: Tensor, step: int = 0) -> Tensor:
     """SPSA estimate of the margin's gradient at ``centre`` (arXiv 1802.05666, equation 4).
 
+    Signs depend on image, step and probe alone, and not on how probes fall into chunks.
+
     Args:
-        problem: network, attacked labels (N,), generators, probe length.
+        problem: network, attacked labels (N,), keys of the signs, number and length of probes.
         centre: pixels (N, 3, H, W).
         length: one unit of the probe's space in pixels.
-        samples: pairs of probes per image.
+        step: of the attack, from 0: each has signs of its own.
 
     Returns:
         Gradient per unit of the probe's space, shaped like ``centre``.
     """
-    images = len(centre)
+    images, samples, delta = len(centre), problem.samples, problem.delta
     gradient = torch.zeros_like(centre)
     pairs = max(1, problem.logits.rows // 2)
-    rows = torch.arange(images, device=centre.device).repeat_interleave(samples)
-    for which in torch.split(rows, pairs):
-        signs = _signs(centre, problem.generator, which)
-        probes = problem.delta * length * signs
-        points = torch.cat([centre[which] + probes, centre[which] - probes])
+    probes = torch.arange(images * samples, device=centre.device)
+    for some in torch.split(probes, pairs):
+        which = some // samples
+        signs = random_signs(problem.keys[which], step * samples + some % samples, centre)
+        moves = delta * length * signs
+        points = torch.cat([centre[which] + moves, centre[which] - moves])
         values = margin(problem.logits(points), problem.target[which].repeat(2))
         up, down = values.chunk(2)
-        slope = (up - down) / (2 * samples * problem.delta)
+        slope = (up - down) / (2 * samples * delta)
         # A product sums the probes of each image in a fixed order, on a GPU too.
         weights = (which == torch.arange(images, device=which.device)[:, None]) * slope
         gradient += (weights @ signs.flatten(1)).view_as(gradient)
     return gradient
-
-
-def _signs(like: Tensor, generator: Generators, which: Tensor) -> Tensor:
-    """Random signs for probes of the images ``which``, one draw per probe.
-
-    Drawn probe by probe, so that they do not depend on how probes fall into chunks.
-    """
-    if isinstance(generator, torch.Generator):
-        sources = [generator] * len(which)
-    else:
-        sources = [generator[index] for index in which.tolist()]
-    draws = [
-        torch.randint(2, like.shape[1:], generator=source, device=source.device, dtype=torch.int8)
-        for source in sources
-    ]
-    return torch.stack(draws).to(like) * 2 - 1

@@ -21,8 +21,10 @@ from benchmarks.table import Table, show
 from benchmarks.timing import arguments, measured, ratio_table, threads
 from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.efficiency import peak_mib
+from robustbench_twicing.seeds import image_keys, random_signs
 
 EPS, SAMPLES = 1 / 255, 128
+PROBES = 8
 CPU = torch.device("cpu")
 TORCHATTACKS, CLEVERHANS = "torchattacks.SPSA", "cleverhans.spsa"
 MISSING = (
@@ -77,6 +79,22 @@ def measure(*, batch: int = 1, rounds: int = 3) -> Iterator[Table]:
     rows = [[name, f"{peak_mib(way, CPU):.0f}"] for name, way in all_ways.items()]
     about = "Tensors alive at once beyond model and images, at the most, of the same."
     yield Table("Memory of SPSA", ["way", "MiB"], rows, about)
+    yield _signs(rounds)
+
+
+def _signs(rounds: int) -> Table:
+    """What random signs cost, beside as many draws of torch's generator."""
+    like, generator = torch.empty(PROBES, 3, 224, 224), torch.Generator().manual_seed(0)
+    keys, numbers = image_keys(1, generator).expand(PROBES), torch.arange(PROBES)
+
+    def by_torch() -> object:
+        return torch.randint(2, like.shape, generator=generator, dtype=torch.int8).to(like) * 2 - 1
+
+    ways = {"torch.randint": by_torch, "random_signs": lambda: random_signs(keys, numbers, like)}
+    about = f"{PROBES} probes of 3 x 224 x 224 pixels at a time, {threads()}."
+    return ratio_table(
+        "Signs of SPSA's probes", measured(ways, rounds), list(ways)[:1], images=PROBES, about=about
+    )
 
 
 if __name__ == "__main__":

@@ -5,13 +5,17 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import embedding
 
 Generators = torch.Generator | Sequence[torch.Generator]
 """One generator per image, or one for the whole batch."""
+SIGNS_OF_A_WORD = 64
+"""Random bits of one number of SplitMix64."""
 
 
 def derive_seed(seed: int, *keys: object) -> int:
@@ -101,3 +105,63 @@ def _drawn(draw: Callable[..., Tensor], x: Tensor, generator: Generators) -> Ten
         for of_image in generator
     ]
     return torch.stack(rows).to(x.device)
+
+
+def image_keys(count: int, generator: Generators) -> Tensor:
+    """A key of 63 random bits for each of N images, (N,) int64, on the CPU; for `random_signs`.
+
+    Args:
+        count: N.
+        generator: one for the batch, or a sequence of N, one per image.
+
+    Raises:
+        ValueError: the sequence does not have one generator per image.
+    """
+    return _drawn(_random_key, torch.empty(count, dtype=torch.int64), generator).view(count)
+
+
+def _random_key(shape: torch.Size, **options: Any) -> Tensor:
+    return torch.randint(2**63 - 1, shape, **options)
+
+
+def random_signs(keys: Tensor, numbers: Tensor, like: Tensor) -> Tensor:
+    """Signs, -1 and 1 with equal probability, as a function of a key and a number alone.
+
+    They are the bits of SplitMix64 (Steele et al. 2014), the lowest first, started at the key and
+    entered at the place that the number says. Every bit is computed from its own place, by integer
+    arithmetic: on a GPU there are the same signs, and nothing waits for a generator on the CPU.
+
+    Args:
+        keys: of P draws (P,), int64.
+        numbers: of the draw among those with one key (P,), from 0, int64.
+        like: a tensor (N, ...) whose images' shape, number format and device are wanted.
+
+    Returns:
+        P draws, each shaped like one image of ``like``: (P, ...).
+    """
+    shape = like.shape[1:]
+    count = shape.numel()
+    words = -(-count // SIGNS_OF_A_WORD)
+    places = numbers[:, None] * words + torch.arange(1, words + 1, device=keys.device)
+    bits = _mixed(keys[:, None] + places * _signed(0x9E3779B97F4A7C15)).view(torch.uint8)
+    byte = torch.arange(256, device=like.device)[:, None] >> torch.arange(8, device=like.device)
+    signs: Tensor = embedding(bits.int(), ((byte & 1) * 2 - 1).to(like.dtype))
+    return signs.flatten(1)[:, :count].view(-1, *shape)
+
+
+def _mixed(state: Tensor) -> Tensor:
+    """The output function of SplitMix64."""
+    state = (state ^ _shifted(state, 30)) * _signed(0xBF58476D1CE4E5B9)
+    state = (state ^ _shifted(state, 27)) * _signed(0x94D049BB133111EB)
+    return state ^ _shifted(state, 31)
+
+
+def _shifted(state: Tensor, places: int) -> Tensor:
+    """To the right, with zeros from the left."""
+    shifted: Tensor = (state >> places) & (2 ** (64 - places) - 1)
+    return shifted
+
+
+def _signed(constant: int) -> int:
+    """The 64 bits of a constant as torch's int64 has them."""
+    return constant - 2**64

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from robustbench_twicing.classifiers.classifier import Classifier, Normalize
-from robustbench_twicing.seeds import seeded_globally
+from robustbench_twicing.seeds import image_keys, random_signs, seeded_globally
 
 from ..attacked_label import attacked_label
 from ..fgsm import fgsm
@@ -117,6 +117,7 @@ class _SameDraws:
     def __init__(self, generators: Sequence[torch.Generator]) -> None:
         self.generators = list(generators)
         self.calls = 0
+        self.key = torch.empty(1, dtype=torch.int64)
 
     def __call__(self, like: Tensor) -> Tensor:
         image, step = divmod(self.calls, SPSA_STEPS + 1)
@@ -124,12 +125,10 @@ class _SameDraws:
         generator = self.generators[image]
         if step == 0:
             first = torch.rand(like.shape[1:], generator=generator, dtype=like.dtype)
+            self.key = image_keys(1, [generator]).to(like.device)
             return first[None].to(like.device)
-        draws = [
-            torch.randint(2, like.shape[1:], generator=generator, dtype=torch.int8)
-            for _ in range(len(like))
-        ]
-        return torch.stack(draws).to(like) * 0.5 + 0.25
+        numbers = (step - 1) * len(like) + torch.arange(len(like), device=like.device)
+        return random_signs(self.key.expand(len(like)), numbers, like) * 0.25 + 0.5
 
 
 def _after(model: Classifier) -> Callable[[Tensor], Tensor]:

@@ -46,7 +46,7 @@ def test_no_more_images_than_the_chunk_are_evaluated_at_a_time() -> None:
 @THREATS
 def test_an_early_exit_keeps_the_first_iterate_that_fools(threat: ThreatModel) -> None:
     model = linear(scale=0.05)
-    x = 0.5 + 0.05 * torch.randn(8, 3, 8, 8, generator=torch.Generator().manual_seed(3)).double()
+    x = 0.5 + 0.05 * torch.randn(32, 3, 8, 8, generator=torch.Generator().manual_seed(3)).double()
     y = model(x).argmax(1)
     scale = 1 if threat is PIXEL else 5  # the stds are a quarter, and less
     constants: Any = {
@@ -58,7 +58,7 @@ def test_an_early_exit_keeps_the_first_iterate_that_fools(threat: ThreatModel) -
 
     def after(steps: int, early_exit: bool) -> Tensor:
         return spsa(
-            model, x, y, steps=steps, early_exit=early_exit, generator=generators(8), **constants
+            model, x, y, steps=steps, early_exit=early_exit, generator=generators(32), **constants
         )
 
     iterates = torch.stack([after(steps, False) for steps in range(9)])
@@ -67,7 +67,7 @@ def test_an_early_exit_keeps_the_first_iterate_that_fools(threat: ThreatModel) -
     assert len(set(first.tolist())) > 2, "all leave at once, which tests nothing"
     assert 8 in first.tolist()
     found = after(8, True)
-    assert torch.allclose(found, iterates[first, torch.arange(8)], atol=1e-12)
+    assert torch.allclose(found, iterates[first, torch.arange(32)], atol=1e-12)
 
 
 def test_it_follows_no_gradient_and_keeps_no_graph() -> None:

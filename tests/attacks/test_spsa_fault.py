@@ -10,6 +10,7 @@ from torch import Tensor
 from attacks import spsa
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
+from robustbench_twicing.seeds import image_keys, random_signs
 from tests.tiny import PREPROCESSING, convnet
 
 from .spsa_inputs import EPS, PAPER, THREATS, generators, images
@@ -22,20 +23,21 @@ class CleverhansDraws:
         self.draws = self._draws(count, steps)
 
     @staticmethod
-    def _draws(count: int, steps: int) -> Iterator[tuple[bool, torch.Generator]]:
+    def _draws(count: int, steps: int) -> Iterator[tuple[int | None, torch.Generator, Tensor]]:
         for generator in generators(count):
-            yield True, generator
-            for _ in range(steps):
-                yield False, generator
+            key = torch.empty(1, dtype=torch.int64)
+            yield None, generator, key
+            for step in range(steps):
+                yield step, generator, key
 
     def __call__(self, like: Tensor) -> Tensor:
-        start, generator = next(self.draws)
-        if start:
-            return torch.rand(like.shape[1:], generator=generator, dtype=like.dtype)[None]
-        signs = [
-            torch.randint(2, like.shape[1:], generator=generator, dtype=torch.int8) for _ in like
-        ]
-        return torch.stack(signs).to(like)
+        step, generator, key = next(self.draws)
+        if step is None:
+            start = torch.rand(like.shape[1:], generator=generator, dtype=like.dtype)[None]
+            key.copy_(image_keys(1, [generator]))
+            return start
+        numbers = step * len(like) + torch.arange(len(like))
+        return (random_signs(key.expand(len(like)), numbers, like) + 1) / 2
 
 
 @pytest.mark.parametrize("eps", [1 / 255, 4 / 255])

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from robustbench_twicing.seeds import (
     derive_seed,
     image_generators,
+    image_keys,
     network_draws,
+    random_signs,
     seeded_globally,
     uniform_like,
 )
@@ -160,3 +162,61 @@ def test_a_network_draws_by_seed_first_image_and_what_it_is_asked_for() -> None:
             streams.append(draws())
     assert streams[0] == streams[1]
     assert len({tuple(stream) for stream in streams}) == 4
+
+
+SPLITMIX64 = (
+    6457827717110365317,
+    3203168211198807973,
+    9817491932198370423,
+    4593380528125082431,
+    16408922859458223821,
+)
+"""Of seed 1234567, as published with other implementations of the generator."""
+
+
+def signs_of(keys: list[int], numbers: list[int], shape: tuple[int, ...]) -> torch.Tensor:
+    return random_signs(torch.tensor(keys), torch.tensor(numbers), torch.empty(1, *shape))
+
+
+def test_random_signs_are_the_bits_of_splitmix64() -> None:
+    (signs,) = signs_of([1234567], [0], (5, 64))
+    words = [sum(1 << bit for bit in range(64) if row[bit] > 0) for row in signs]
+    assert tuple(words) == SPLITMIX64
+    second, third = signs_of([1234567, 1234567], [1, 2], (2, 64))
+    assert torch.equal(second, signs[2:4]), "a draw begins where the one before it ends"
+    assert torch.equal(third[0], signs[4])
+
+
+def test_random_signs_do_not_depend_on_what_is_drawn_beside_them() -> None:
+    keys, numbers = [5, 5, 2**63 - 1, 0], [0, 7, 3, 10**9]
+    together = signs_of(keys, numbers, (3, 5, 7))
+    assert together.shape == (4, 3, 5, 7)
+    for row, key, number in zip(together, keys, numbers, strict=True):
+        assert torch.equal(row[None], signs_of([key], [number], (3, 5, 7)))
+
+
+def test_random_signs_are_balanced_and_independent_of_each_other() -> None:
+    """Of a matrix of n rows of m fair signs, M M^T / m has the deviation m^-1/2 off its diagonal;
+    rows are draws of several keys and numbers, so that all pairs of both are looked at.
+    """
+    keys = image_keys(16, image_generators(0, [str(n) for n in range(16)], "spsa", {}, "4/255"))
+    rows = random_signs(
+        keys.repeat_interleave(16), torch.arange(16).repeat(16), torch.empty(1, 3, 64, 64)
+    ).flatten(1)
+    for signs in (rows, rows.T[:512]):  # between draws, and between pixels
+        count = signs.shape[1]
+        correlation = signs @ signs.T / count - torch.eye(len(signs))
+        assert correlation.abs().max() < 6 / count**0.5
+        assert abs(correlation.std().item() * count**0.5 - 1) < 0.05
+        assert signs.mean(1).abs().max() < 5 / count**0.5
+
+
+def test_every_image_has_a_key_of_its_own_generator() -> None:
+    generators = image_generators(0, ["a", "b", "c"], "spsa", {}, "4/255")
+    keys = image_keys(3, generators)
+    assert len(set(keys.tolist())) == 3
+    (alone,) = image_keys(1, image_generators(0, ["b"], "spsa", {}, "4/255")).tolist()
+    assert alone == keys[1]
+    assert len(set(image_keys(3, torch.Generator().manual_seed(1)).tolist())) == 3
+    with pytest.raises(ValueError, match="2 generators for 3 images"):
+        image_keys(3, generators[:2])
