@@ -196,9 +196,7 @@ def test_random_signs_do_not_depend_on_what_is_drawn_beside_them() -> None:
 
 
 def test_random_signs_are_balanced_and_independent_of_each_other() -> None:
-    """Of a matrix of n rows of m fair signs, M M^T / m has the deviation m^-1/2 off its diagonal;
-    rows are draws of several keys and numbers, so that all pairs of both are looked at.
-    """
+    """The mean product of two rows of m fair signs has the deviation m^-1/2, whatever the pair."""
     keys = image_keys(16, image_generators(0, [str(n) for n in range(16)], "spsa", {}, "4/255"))
     rows = random_signs(
         keys.repeat_interleave(16), torch.arange(16).repeat(16), torch.empty(1, 3, 64, 64)
