@@ -19,8 +19,8 @@ from .imagenet_c.corruption_scores import (
     shortened,
 )
 from .merging.runs import Runs
-from .metrics.flags import explain_flag
-from .metrics.notes import Amount, brief, common_flags, flags_of, mean_and_spread
+from .metrics.flags import Amount, explain_flag
+from .metrics.notes import brief, common_flags, flags_of, mean_and_spread
 from .metrics.notes import notes as every_note
 from .tables.formats.as_console import print_columns, print_notes, print_title
 from .tables.formats.layout import TextColumn

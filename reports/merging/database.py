@@ -188,6 +188,12 @@ def fetch(
         return connection.sql(sql, params=list(parameters)).to_arrow_table()
 
 
+def stream(connection: duckdb.DuckDBPyConnection, sql: str, rows: int) -> Iterator[pa.RecordBatch]:
+    """As `fetch`, some rows at a time, of which each is gone when the next is there."""
+    with _in_one_line():
+        yield from connection.sql(sql).to_arrow_reader(rows)
+
+
 @contextmanager
 def _in_one_line() -> Iterator[None]:
     try:

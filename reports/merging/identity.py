@@ -135,7 +135,4 @@ def _images(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _two(difference: Difference, first: Path, second: Path) -> str:
-    return (
-        f"two things: {difference.path} is {difference.old} in {first} and {difference.new} in "
-        f"{second}"
-    )
+    return f"two things: {difference.between(f'in {first}', f'in {second}')}"

@@ -21,7 +21,7 @@ Where two labels have different images under one data set name, the names are to
 and eight digits of the images' fingerprint.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
@@ -35,7 +35,7 @@ from robustbench_twicing.conditions.condition import Condition
 from .blocks import Plan
 from .columns import SQL_OF_NEEDED
 from .counts import Answers, Counts, RightBits
-from .database import NAMED, NAMES, Database, Source, fetch
+from .database import NAMED, NAMES, Database, Source, fetch, stream
 from .entry import Entry, renamed
 from .tally import Tally
 
@@ -134,6 +134,10 @@ class Runs:
     def arrow(self, sql: str, parameters: Sequence[Any] = ()) -> pa.Table:
         """As `query`, as a table of Arrow, where whole numbers stay whole beside NULL."""
         return fetch(self._connection, sql, parameters)
+
+    def batches(self, sql: str, rows: int) -> Iterator[pa.RecordBatch]:
+        """As `arrow`, so many rows at a time, for answers that are larger than the memory."""
+        return stream(self._connection, sql, rows)
 
     def arrow_of(
         self, sql: str, entries: Collection[int], parameters: Sequence[Any] = ()

@@ -1,8 +1,12 @@
 """Flags in one sentence each, the gravest first, and the constants that some of them name."""
 
 import re
+from typing import Literal
 
 from robustbench_twicing.files.printable import one_line
+
+Amount = Literal["full", "short", "none"]
+"""Of notes: all of them; without those on models and attacks; none."""
 
 _MEANINGS = {
     r"random-weights": "the network was never trained; its numbers say nothing about a model.",

@@ -1,7 +1,7 @@
 """What a reader must know about some results, in sentences."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
@@ -15,8 +15,6 @@ from .flags import explain_flag
 
 MOST_NAMES = 6
 """Conditions that one sentence names."""
-Amount = Literal["full", "short", "none"]
-"""Of notes: all of them; without `remarks`; none."""
 
 
 def notes(runs: Runs, table: pd.DataFrame) -> list[str]:

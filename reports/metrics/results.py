@@ -150,9 +150,7 @@ def results(source: Runs | RunFolder) -> pd.DataFrame:
         for row, about, diagnosed in zip(rows, facts, flags, strict=True)
     ]
     columns: dict[str, Any] = {name: [of(row) for row in marked] for name, of in COLUMNS.items()}
-    for name in WHOLE:
-        columns[name] = pd.Series(columns[name], dtype="Int64")  # 20, never 20.0
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns).astype(dict.fromkeys(WHOLE, "Int64"))  # 20, never 20.0
 
 
 def write_results(run: RunFolder) -> Path:

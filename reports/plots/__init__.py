@@ -6,7 +6,7 @@ from .curves import attack_title, budget_curve
 from .forest import difference_forest, forest_pictures
 from .lettering import styled
 from .panel import outside_legend
-from .picture import Picture, save_pictures
+from .picture import Picture, in_column, save_pictures
 from .pictures import pictures
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "corruption_map",
     "difference_forest",
     "forest_pictures",
+    "in_column",
     "outside_legend",
     "pictures",
     "save_pictures",

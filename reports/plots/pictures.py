@@ -1,7 +1,6 @@
 """All pictures that a table of results is good for, drawn one after the other."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import get_args
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -33,6 +32,7 @@ def pictures(
     attacks: Mapping[str, Condition] | None = None,
     radii: Sequence[RadiusCurve] = (),
     transfers: pd.DataFrame | None = None,
+    accuracies: Sequence[Accuracy] = ("top1", "top5"),
 ) -> Iterator[Picture]:
     """Draw accuracy over the budget of each attack, and corruption errors, where there are any.
 
@@ -45,6 +45,7 @@ def pictures(
         attacks: see `Runs.attacks`; attacks are called by their plain names unless given.
         radii: see `radius_curves`; no robustness curves are drawn unless given.
         transfers: see `transfer_rates`; no maps of them are drawn unless given.
+        accuracies: that stand beside each other over the budget.
     """
     look_of = looks(list(results["label"]))
     corrupted = results[results["attack"].isin(CORRUPTED)]
@@ -52,7 +53,7 @@ def pictures(
         for attack in budget_curves(rows)["attack"].unique():
             name = file_name("accuracy", attack, *places(rows, results, PLACE))
             title = attack_title(rows, attack, attacks or {})
-            yield _budgets(rows, attack, title, look_of, name)
+            yield _budgets(rows, attack, title, look_of, name, accuracies)
         for _, same in rows[rows["attack"].isin(CORRUPTED)].groupby("source", sort=False):
             place = places(same, corrupted, (*PLACE, "source"))
             yield from corruption_pictures(same, scores, look_of, place=place)
@@ -62,19 +63,26 @@ def pictures(
 
 
 def _budgets(
-    rows: pd.DataFrame, attack: str, title: str, look_of: Mapping[str, Look], name: str
+    rows: pd.DataFrame,
+    attack: str,
+    title: str,
+    look_of: Mapping[str, Look],
+    name: str,
+    accuracies: Sequence[Accuracy],
 ) -> Picture:
     ours = rows[rows["attack"].isin([CLEAN, attack])]
     ours = ours[ours["label"].isin(rows.loc[rows["attack"] == attack, "label"])]
     shown, labels = panel(ours), list(dict.fromkeys(ours["label"]))
     with styled():
-        figure = Figure(figsize=(8.4, max(3.2, legend_height(labels))))
-        axes = figure.subplots(1, 2, gridspec_kw={"wspace": 0.28})
-        for ax, accuracy in zip(axes, get_args(Accuracy), strict=True):
+        count = len(accuracies)
+        figure = Figure(figsize=(4.2 * count, max(3.2, legend_height(labels))))
+        axes = figure.subplots(1, count, squeeze=False, gridspec_kw={"wspace": 0.28})[0]
+        for ax, accuracy in zip(axes, accuracies, strict=True):
             budget_curve(ax, ours, attack=attack, accuracy=accuracy, look_of=look_of, title=title)
         outside_legend(axes[-1])
     title = f"Accuracy under {title}: {shown.place}"
-    alt = f"Two line plots, top-1 and top-5 accuracy in percent over the budget. {title}. "
+    shown_as = " and ".join(accuracy.replace("top", "top-") for accuracy in accuracies)
+    alt = f"Line plots, {shown_as} accuracy in percent over the budget. {title}. "
     alt += _described(ours, attack, labels)
     return Picture(name, title, alt, figure)
 

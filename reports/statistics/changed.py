@@ -1,15 +1,12 @@
 """Images that only one of two entries has right."""
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
-from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from robustbench_twicing.files.atomic import write_atomically
@@ -19,7 +16,7 @@ from ..merging.columns import OK, Grid, Marks, Positions, grid_of
 from ..merging.ensembles import attacks_of, ensembles
 from ..merging.runs import Runs
 from ..merging.strongest import Ensemble, clean_pixels, strongest
-from ..text.csv_text import plain
+from ..text.csv_text import csv_lines, quoted, quoted_cells
 
 Pairs = Sequence[tuple[int, int]]
 CHANGES = ("lost", "won")
@@ -96,33 +93,24 @@ def save_changed(changed: Changed, about: pd.DataFrame, path: Path) -> Path:
         UserError: it cannot be written.
     """
     rows = about[list(ABOUT)].itertuples(index=False)
-    begins = pa.array([_cells(row) for row in rows], pa.string())
-    ids = changed.image.dictionary.to_pylist()
-    images = pa.array([_cells([name]) for name in ids], pa.string())
+    begins = pa.array([quoted(row) for row in rows], pa.string())
+    images = quoted_cells(changed.image.dictionary)
 
     def write(file: Path) -> None:
         with file.open("wb") as out:
-            out.write(f"{_cells(CHANGED)}\n".encode())
+            out.write(f"{quoted(CHANGED)}\n".encode())
             for start in range(0, len(changed.pair), MOST_LINES):
                 lines = slice(start, start + MOST_LINES)
                 cells = [
                     begins.take(pa.array(changed.pair[lines])),
                     images.take(changed.image.indices[lines]),
-                    *(pa.array(column[lines]).cast(pa.string()) for column in changed.numbers),
+                    *(pa.array(column[lines]) for column in changed.numbers),
                     pa.array(CHANGES).take(pa.array(changed.is_won[lines].astype(np.int8))),
                 ]
-                text = pc.binary_join_element_wise(*cells, ",")
-                out.write(("\n".join(text.to_pylist()) + "\n").encode("utf-8", "backslashreplace"))
+                out.write(csv_lines(cells))
 
     write_atomically(path, write)
     return path
-
-
-def _cells(values: Sequence[object]) -> str:
-    """Of one line, separated."""
-    text = StringIO()
-    csv.writer(text, lineterminator="\n").writerow([plain(value) for value in values])
-    return text.getvalue()[:-1]
 
 
 def _have_same_images(runs: Runs, first: int, second: int) -> bool:

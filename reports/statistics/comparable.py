@@ -152,7 +152,7 @@ def _check_data(first_entry: Entry, second_entry: Entry) -> None:
 
 
 def _differ(difference: Difference) -> str:
-    return f"{difference.path} is {difference.old} for the one and {difference.new} for the other"
+    return difference.between("for the one", "for the other")
 
 
 def _check_same_images(first_entry: Entry, second_entry: Entry, matched: Matched) -> None:

@@ -154,9 +154,9 @@ def check_alike(runs: Runs, name: str, positions: Sequence[int]) -> None:
         difference = first_difference(_treated(first), _treated(second))
         if difference:
             raise UserError(
-                f"column {name} would mix: {difference.path} is "
-                f"{difference.old} for {first.label} and {difference.new} for "
-                f"{second.label}; report them separately"
+                f"column {name} would mix: "
+                f"{difference.between(f'for {first.label}', f'for {second.label}')}; "
+                "report them separately"
             )
 
 

@@ -1,10 +1,15 @@
 """Tables as CSV that a spreadsheet shows and does not execute."""
 
+import csv
+from collections.abc import Iterable
 from contextlib import suppress
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from robustbench_twicing.files.atomic import write_atomically
@@ -57,3 +62,28 @@ def plain(value: Any) -> Any:
         return value
     defused = f"'{value}" if value.startswith(FORMULA) else value
     return defused.replace("\r", "\\r")  # alone it would end a line for some readers
+
+
+def quoted(values: Iterable[object]) -> str:
+    """One line of a CSV, without its end, as `csv_text` writes it."""
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerow([plain(value) for value in values])
+    return text.getvalue()[:-1]
+
+
+def quoted_cells(texts: pa.Array) -> pa.StringArray:
+    """Texts (N,) as cells; each different one is looked at once, and none stays none."""
+    coded = texts.dictionary_encode() if pa.types.is_string(texts.type) else texts
+    cells = [quoted([text, ""])[:-1] for text in coded.dictionary.to_pylist()]
+    return pa.array(cells, pa.string()).take(coded.indices)
+
+
+def csv_lines(columns: Iterable[pa.Array]) -> bytes:
+    """Lines of a CSV, of many rows at once: in full precision, empty where there is no value.
+
+    Args:
+        columns: (N,) each, numbers or cells as `quoted_cells` makes them.
+    """
+    cells = [column.cast(pa.string()) for column in columns]
+    lines = pc.binary_join_element_wise(*cells, ",", null_handling="replace", null_replacement="")
+    return ("\n".join([*lines.to_pylist(), ""])).encode("utf-8", "backslashreplace")

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from rich.console import Console
 
 from reports.plots import save_pictures
 from reports.plots.attention_pictures import attention_pictures, paper_layers
@@ -25,6 +24,7 @@ from reports.tables.formats.layout import TextColumn
 from reports.text.csv_text import save_csv
 
 from ..analysis.kernels import SHOWN, capacity, twicing_capacity
+from .terminal import Console
 
 SPECTRUM_HEADS = {
     "mean": "mean_abs",
@@ -53,7 +53,7 @@ def write_kernels(folder: Path, console: Console) -> None:
         TextColumn(head, [f"{value:.4f}" for value in table[name]]) for head, name in heads.items()
     ]
     print_columns([TextColumn("n", [str(n) for n in SHOWN], is_name=True)], columns, console)
-    _say(console, "Eigencapacity: the integral over [0, 1] of x^n, and of (2x - x^2)^n.")
+    console.say("Eigencapacity: the integral over [0, 1] of x^n, and of (2x - x^2)^n.")
 
 
 def _kernels() -> pd.DataFrame:
@@ -96,14 +96,12 @@ def write_spectrum(
         for head, name in SPECTRUM_HEADS.items()
     ]
     print_columns(_names(last), columns, console)
-    _say(
-        console,
+    console.say(
         "Eigenvalues at the last layer, of the softmax matrix A and of the matrix on the values: "
         f"means over heads and {table['n_images'].max()} of {n_images} images; --spectrum-images N "
         "takes more.",
     )
-    _say(
-        console,
+    console.say(
         "The paper's argument takes all of them to be in [0, 1]. Here, by model and layer, "
         f"{_percent(table['share_complex'])} of those above 0.01 are complex, and "
         f"{_percent(table['share_negative'])} have a negative real part.",
@@ -150,8 +148,7 @@ def write_attention(
         for name in NUMBERS
     ]
     print_columns(_names(last), columns, console)
-    _say(
-        console,
+    console.say(
         "Attention at the last layer, means over heads and images: entropy (nats) and weights of "
         "the class token's row, entropy and participation of all rows.",
     )
@@ -199,15 +196,10 @@ def write_similarity(
     last = _last_layers(table[table["tokens"] == tokens], drawn)
     _print(last, differences, console)
     shown = "all tokens" if tokens == "all" else "patch tokens"
-    _say(
-        console,
+    console.say(
         f"Mean cosine of pairs of {shown} at the last layer, with 95 % intervals over images.",
     )
     return pictures
-
-
-def _say(console: Console, line: str) -> None:
-    console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 def _last_layers(table: pd.DataFrame, tensors: Sequence[str]) -> pd.DataFrame:

@@ -1,18 +1,24 @@
 """What report makes besides tables: pictures and the page."""
 
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
+import typer
 
-from reports import Runs
+from reports import Runs, merge, results, with_worst
 from reports.statistics.comparison import compare_if_possible
 from reports.tables.formats import FORMATS
 
 from ..errors import UserError
+from .request.output import Output
+from .run_folders import check_csv, open_runs
 
 CONSOLE, HTML, ROBUSTBENCH = "console", "html", "robustbench"
+PAGE, COLUMN = FIGURES = "page", "column"
+"""What pictures are drawn for."""
 
 
 class Files(NamedTuple):
@@ -24,6 +30,8 @@ class Files(NamedTuple):
         baseline: label that the others are compared with; None for the first.
         out: folder; None for standard output.
         paper: file with facts for RobustBench; None for none.
+        figure: what pictures are drawn for, of `FIGURES`.
+        images: file for `save_images`; None for none.
     """
 
     output_format: str | None
@@ -31,6 +39,8 @@ class Files(NamedTuple):
     baseline: str | None
     out: Path | None
     paper: Path | None = None
+    figure: str = PAGE
+    images: Path | None = None
 
     @property
     def page(self) -> bool:
@@ -57,6 +67,12 @@ class Files(NamedTuple):
             raise UserError(
                 "--paper is read by --format robustbench alone; add that, or leave --paper out"
             )
+        if self.figure not in FIGURES:
+            raise UserError(f"--figure {self.figure!r} is unknown; known: {', '.join(FIGURES)}")
+        if self.figure != PAGE and not self.plots:
+            raise UserError(f"--figure {self.figure} is for --plots; add --plots --out DIR")
+        if self.images is not None:
+            check_csv("--images", self.images)
         if self.plots and self.out is None:
             raise UserError("--plots makes files; say with --out in which folder")
         if self.baseline is not None and not (self.page or self.plots):
@@ -78,7 +94,7 @@ def write_files(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, files: Fi
     """
     written: list[str] = []
     if files.plots and files.out is not None:
-        written += map(str, _draw(runs, table, scores, files.out, files.baseline))
+        written += map(str, _draw(runs, table, scores, files.out, files))
     if files.page and files.out is not None:
         from reports.page import spoken_size, write_page  # needs matplotlib, as most reports do not
 
@@ -92,11 +108,11 @@ def _draw(
     table: pd.DataFrame,
     scores: pd.DataFrame,
     out: Path,
-    baseline: str | None,
+    files: Files,
 ) -> list[Path]:
     from reports.metrics.radii import radius_curves
     from reports.metrics.transfer import transfer_rates
-    from reports.plots import forest_pictures, pictures, save_pictures
+    from reports.plots import forest_pictures, in_column, pictures, save_pictures
 
     radii = radius_curves(runs, table)
     drawn = pictures(
@@ -105,8 +121,54 @@ def _draw(
         attacks=runs.attacks,
         radii=radii,
         transfers=transfer_rates(runs, table),
+        accuracies=("top1",) if files.figure == COLUMN else ("top1", "top5"),
     )
-    comparison = compare_if_possible(runs, table, baseline=baseline)
+    comparison = compare_if_possible(runs, table, baseline=files.baseline)
     if not isinstance(comparison, str):
         drawn = chain(drawn, forest_pictures(comparison.rows, comparison.baseline))
-    return save_pictures(drawn, out)
+    return save_pictures(in_column(drawn) if files.figure == COLUMN else drawn, out)
+
+
+def write_images(runs: Runs, path: Path) -> str:
+    """Write `save_images`; the path, and how many lines it has.
+
+    Raises:
+        UserError: as `save_images`.
+    """
+    from reports.exports.images import save_images
+
+    return f"{path} ({save_images(runs, path):,} lines)"
+
+
+def write_robustbench(run_dirs: Sequence[Path], files: Files, output: Output) -> int:
+    """JSON of every label, into files with --out, else on standard output; the exit status.
+
+    Raises:
+        UserError: a run that cannot be read, or is not of the board; facts that are not of it.
+    """
+    from reports.exports.model_info import write_model_info
+    from reports.exports.paper import read_paper
+    from reports.exports.robustbench import model_infos
+
+    from .results import exit_status
+
+    folders = open_runs(run_dirs)
+    evaluations = [model for folder in folders for model in folder.manifest.evaluations]
+    labels = list(dict.fromkeys(evaluation.label for evaluation in evaluations))
+    paper = None if files.paper is None else read_paper(files.paper, labels)
+    runs = with_worst(merge(folders))
+    table = results(runs)
+    for label, info in model_infos(runs, table, paper).items():
+        if files.out is None:
+            typer.echo(info.to_json(), nl=False)
+        else:
+            reasons = "; ".join(info.robustbench_twicing.why_not)
+            path = write_model_info(info, files.out, label)
+            say_written([f"{path}{reasons and f' (not all numbers: {reasons})'}"], output)
+    return exit_status(table)
+
+
+def say_written(paths: Sequence[Path | str], output: Output) -> None:
+    """Say on standard error which files were written, unless quiet is asked for."""
+    for path in [] if output.quiet else paths:
+        typer.echo(f"written: {path}", err=True)

@@ -60,6 +60,19 @@ def _check_is_folder(path: Path) -> None:
         )
 
 
+def check_csv(option: str, path: Path) -> None:
+    """Refuse a file that cannot be written, or is no CSV, before work is done for it.
+
+    Raises:
+        UserError: it is a folder, ends otherwise, or its folder is not there.
+    """
+    if path.is_dir() or path.suffix.lower() != ".csv":
+        what = "is a folder" if path.is_dir() else "does not end in .csv"
+        raise UserError(f"{option} {path} {what}; name a file, like {option} images.csv")
+    if not path.absolute().parent.is_dir():
+        raise UserError(f"{option} {path}: there is no folder {path.parent}; make it first")
+
+
 def check_out(out: Path | None) -> None:
     """Refuse a folder that cannot be written to, before work is done for it.
 

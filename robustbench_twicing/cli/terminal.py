@@ -17,8 +17,23 @@ from ..files.printable import printable_lines
 class Console(RichConsole):
     """A console that prints what cannot be printed as escapes, and every name as it is."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, *, terse: bool = False, **options: Any) -> None:
         super().__init__(**{"emoji": False, **options})  # else model.py:two: becomes a picture
+        self.terse = terse
+
+    def say(self, sentence: str) -> None:
+        """Print what explains a table or says where files are, unless the console is terse."""
+        if not self.terse:
+            self._print_line(sentence)
+
+    def warn(self, sentences: Iterable[str]) -> None:
+        """Print what a reader must know."""
+        for sentence in sentences:
+            self._print_line(f"warning: {sentence}")
+
+    def _print_line(self, line: str) -> None:
+        """On a line of its own, however long it is, with nothing in it markup."""
+        self.print(line, soft_wrap=True, highlight=False, markup=False)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

@@ -133,8 +133,8 @@ def not_the_same(old: Manifest, new: Manifest) -> str:
         )
     if difference:
         return (
-            f" was made with other settings: {difference.path} is {difference.old} there and "
-            f"{difference.new} here; give the same {difference.option}, or use another --out"
+            f" was made with other settings: {difference.between('there', 'here')}; give the same "
+            f"{difference.option}, or use another --out"
         )
     return ""
 
@@ -163,8 +163,6 @@ PARTICULAR: Mapping[str, str] = {
     ".images": "--imagenet-c, --imagenet-c-jpeg and --imagenet-c-size",
 }
 """The same by a later part of a path."""
-
-
 CODE = (".code_sha256", ".settings.sha256")
 """How paths to hashes of code end; the latter is of a user's file on the command line."""
 
@@ -174,8 +172,7 @@ class Difference(NamedTuple):
 
     Attributes:
         path: of the value, like ``model deit.weights_sha256``.
-        old: the first side's value, short.
-        new: the second side's.
+        old, new: each side's value, short; of lists what it alone has, empty where that is nothing.
     """
 
     path: str
@@ -186,6 +183,14 @@ class Difference(NamedTuple):
     def code(self) -> str:
         """Whose code it is, like ``condition pixel:rain@4/255``; empty for all other values."""
         return next((self.path.removesuffix(end) for end in CODE if self.path.endswith(end)), "")
+
+    def between(self, old: str, new: str) -> str:
+        """In words, where the sides are called like ``there`` and ``here``."""
+        if not self.new:
+            return f"of {self.path}, {self.old} is {old} and not {new}"
+        if not self.old:
+            return f"of {self.path}, {self.new} is {new} and not {old}"
+        return f"{self.path} is {self.old} {old} and {self.new} {new}"
 
     @property
     def option(self) -> str:
@@ -218,13 +223,13 @@ def first_difference(old: Any, new: Any, path: str = "") -> Difference | None:
 def _only_different(old: list[Any], new: list[Any]) -> tuple[str, str]:
     """What is only in one of two lists; of names one side may have all, of numbers both are whole.
 
-    "None of these" is said of a list that lacks what the other has; an empty one says "none".
+    Nothing is said of a list that lacks what the other has; an empty one says "none".
     """
     sides = [[item for item in one if item not in other] for one, other in ((old, new), (new, old))]
     if not any(sides) or not (all(sides) or all(isinstance(item, str) for item in old + new)):
         sides = [old, new]
     texts = [
-        _short(side) if side or not whole else "none of these"
+        _short(side) if side or not whole else ""
         for side, whole in zip(sides, (old, new), strict=True)
     ]
     return texts[0], texts[1]

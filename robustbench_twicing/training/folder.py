@@ -56,8 +56,8 @@ class TrainingFolder:
         difference = first_difference(before, json.loads(json.dumps(settings)))
         if difference:
             raise UserError(
-                f"{self.path} holds a training with other settings ({difference.path} is "
-                f"{difference.old} there and {difference.new} in this command); use another --out"
+                f"{self.path} holds a training with other settings ("
+                f"{difference.between('there', 'in this command')}); use another --out"
             )
 
     def read_state(self) -> dict[str, Any] | None:

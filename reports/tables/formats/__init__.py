@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from robustbench_twicing.files.atomic import write_atomically
 
-from ...metrics.notes import Amount
+from ...metrics.flags import Amount
 from ...text.file_names import told_apart
 from ..table import Table
 from .as_html import as_html

@@ -6,7 +6,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from ...metrics.notes import Amount, how_many_more
+from ...metrics.flags import Amount
+from ...metrics.notes import how_many_more
 from ...text.wrapping import wrapped
 from ..table import Table
 from .layout import TextColumn, arrange, text_columns

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from robustbench_twicing.files.printable import unbroken
 
-from ...metrics.notes import Amount
+from ...metrics.flags import Amount
 from ...text.wrapping import wrapped
 from ..table import Column, Table, column_runs
 from .layout import Segment, arrange, text_columns

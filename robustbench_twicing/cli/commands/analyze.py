@@ -1,6 +1,6 @@
 """analyze: what networks make of the tokens of images."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
         help_text="What networks make of tokens: similarity, attention, spectrum.",
         only=(
             *(*SHARED, "run_dirs", "analysis", "spectrum_images", "tensor", "tokens", "under"),
-            *(*MAPS, "picture_style"),
+            *(*MAPS, "picture_style", "quiet"),
         ),
     )
 
@@ -63,7 +63,7 @@ def run(options: MapOptions) -> None:
     check_map_options(options, analyses)
     folder = folder_given(options)
     check_out(folder)
-    console = Console()
+    console = Console(terse=options.quiet)
     of_models = [name for name in analyses if name != "kernels"]
     if of_models:
         out = _analyze_models(options, of_models, console, folder)
@@ -76,7 +76,7 @@ def run(options: MapOptions) -> None:
         out = folder or default_out("analysis-kernels")
     if "kernels" in analyses:
         write_kernels(out, console)
-    _say(console, f"analysis: {out}")
+    console.say(f"analysis: {out}")
 
 
 def _analyze_models(
@@ -102,7 +102,7 @@ def _analyze_models(
     lacking = shortfalls(conditions, data)
     maps = map_choice(options, analyses, data)
     _check_models(models, data, conditions, maps)
-    _warn(console, lacking)
+    console.warn(lacking)
     out = folder or default_out(f"analysis-{next(iter(models))}")
     measured = measures.by_name(analyses, tensors, each_head=options.heads == "each")
     passes = [Pass(data, measured, computing, maps)]
@@ -110,8 +110,8 @@ def _analyze_models(
         passes.append(
             Pass(few, {"spectrum": measures.spectrum()}, replace(computing, batch_size=1))
         )
-    subjects, left_out = _measure(models, data, passes, conditions)
-    _warn(console, left_out_lines(left_out))
+    subjects, left_out = _measure(models, data, passes, conditions, hidden=options.quiet)
+    console.warn(left_out_lines(left_out))
     pictures = _write(subjects, options, analyses, out, console, tensors=tensors)
     settings = {
         "analyses": analyses,
@@ -200,6 +200,8 @@ def _measure(
     data: "Dataset",
     passes: "Sequence[Pass]",
     conditions: "Sequence[Condition]",
+    *,
+    hidden: bool,
 ) -> "tuple[Sequence[Subject], LeftOut]":
     """Numbers of all models, and which images could not be decoded or made for each."""
     from reports.representations.subject import Subject
@@ -213,7 +215,7 @@ def _measure(
     images = len(models) * sum(len(shown.data) for shown in passes)
     # Each image is looked at as it is and under each condition; an attack's own passes come before.
     looks = 1 + len(conditions) + units([item for item in conditions if item.is_attacked])
-    with show_progress(images, images * looks) as report:
+    with show_progress(images, images * looks, hidden=hidden) as report:
         for label, model in models.items():
             measured = [
                 measure_images(label, model, *shown, conditions=conditions, report=report)
@@ -239,12 +241,3 @@ def _measure(
                 for under, numbers in by_condition.items()
             ]
     return subjects, left_out
-
-
-def _warn(console: "Console", lines: "Iterable[str]") -> None:
-    for line in lines:
-        _say(console, f"warning: {line}")
-
-
-def _say(console: "Console", line: str) -> None:
-    console.print(line, soft_wrap=True, highlight=False, markup=False)

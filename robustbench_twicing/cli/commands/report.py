@@ -12,6 +12,9 @@ from ...errors import UserError
 from ..request.output import Json, Notes, Output, Quiet, Rename, parse_names
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from reports import Runs
     from reports.tables.table import Table
 
     from ..report_files import Files
@@ -70,6 +73,14 @@ def run(
     plots: Annotated[
         bool, typer.Option("--plots", help="Draw pictures into --out, as PNG, PDF and SVG.")
     ] = False,
+    figure: Annotated[
+        str,
+        typer.Option(help="With --plots: page, or column, for one column of a two-column paper."),
+    ] = "page",
+    images: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Every image under every condition, one line each."),
+    ] = None,
     baseline: Annotated[
         str | None,
         typer.Option(metavar="LABEL", help="Compared with on the page; default: the first label."),
@@ -91,7 +102,7 @@ def run(
     Returns:
         Exit status: 3 with error rows, 4 with images missing.
     """
-    from ..report_files import ROBUSTBENCH, Files
+    from ..report_files import ROBUSTBENCH, Files, write_robustbench
     from ..run_folders import check_out
     from ..signals import DONE
     from ..tables import EFFICIENCY, TableOptions, check_options, make_efficiency_tables
@@ -99,7 +110,7 @@ def run(
     output = Output(notes, json, quiet, parse_names(rename or []))
     options = TableOptions(preset, rows, columns, values, eps or [], mark, published)
     check_options(options)
-    files = Files(output_format, plots, baseline, out, paper)
+    files = Files(output_format, plots, baseline, out, paper, figure, images)
     files.check()
     check_out(out)
     if json and (options.named or output_format is not None or out is not None):
@@ -107,7 +118,7 @@ def run(
             "--json prints the records of results.csv; for a table it is --format json, and files "
             "are results.csv and those of --out"
         )
-    shown = {"normaliser": normaliser, "plots": plots, "rename": rename}
+    shown = {"normaliser": normaliser, "plots": plots, "images": images, "rename": rename}
     given = [name for name, value in shown.items() if value]
     if output_format == ROBUSTBENCH:
         usual = TableOptions(eps=[])._asdict()
@@ -117,7 +128,7 @@ def run(
                 f"--{asked[0]} is for tables and pictures, and --format robustbench makes none; "
                 f"leave --{asked[0]} out"
             )
-        return _write_robustbench(run_dirs, files, output)
+        return write_robustbench(run_dirs, files, output)
     if preset == EFFICIENCY:
         if given:
             raise UserError(
@@ -141,12 +152,10 @@ def _report(
 ) -> int:
     from reports import corruption_scores, merge, read_normaliser, results, with_worst
     from reports.statistics.comparison import check_baseline
-    from reports.text.csv_text import csv_text
 
-    from ..report_files import write_files
-    from ..results import exit_status, save_tables, show_results
+    from ..report_files import say_written, write_images
+    from ..results import exit_status
     from ..run_folders import open_runs
-    from ..tables import make_tables
 
     folders = open_runs(run_dirs)
     labels = [model.label for folder in folders for model in folder.manifest.evaluations]
@@ -156,50 +165,45 @@ def _report(
     files = files._replace(baseline=output.names.get(files.baseline or "", files.baseline))
     table = results(runs)
     scores = corruption_scores(table, reference=reference)
+    is_whole = len(folders) == 1 and not output.names  # a run's own file keeps its labels
+    folder = folders[0].path if is_whole else None
+    _show(runs, table, scores, folder, options, files, output)
+    if files.images is not None:
+        say_written([write_images(runs, files.images)], output)
+    return exit_status(table)
+
+
+def _show(
+    runs: "Runs",
+    table: "pd.DataFrame",
+    scores: "pd.DataFrame",
+    folder: Path | None,
+    options: "TableOptions",
+    files: "Files",
+    output: Output,
+) -> None:
+    """Print and write what is asked for, and the CSV files of a run into its own folder."""
+    from reports.text.csv_text import csv_text
+
+    from ..report_files import say_written, write_files
+    from ..results import save_tables, show_results
+    from ..tables import make_tables
+
     if files.console and not options.named:
-        is_whole = len(folders) == 1 and not output.names  # a run's own file keeps its labels
-        folder = folders[0].path if is_whole else None
         show_results(runs, table, scores, folder=folder, output=output)
         if files.out is None:
-            return exit_status(table)
+            return
     if files.out is None and files.output_format == "csv" and not options.named:
         typer.echo(csv_text(table), nl=False)
-        return exit_status(table)
+        return
     tables = make_tables(runs, table, scores, options)
     if options.named and files.console:
         _print(tables, output)
     if files.out is not None:
-        _say(save_tables(runs, table, scores, files.out), output)
-        _say(write_files(runs, table, scores, files), output)
+        say_written(save_tables(runs, table, scores, files.out), output)
+        say_written(write_files(runs, table, scores, files), output)
     if options.named or not files.page:
         _write(tables, files, output)
-    return exit_status(table)
-
-
-def _write_robustbench(run_dirs: Sequence[Path], files: "Files", output: Output) -> int:
-    """JSON of every label, into files with --out, else on standard output."""
-    from reports import merge, results, with_worst
-    from reports.exports.model_info import write_model_info
-    from reports.exports.paper import read_paper
-    from reports.exports.robustbench import model_infos
-
-    from ..results import exit_status
-    from ..run_folders import open_runs
-
-    folders = open_runs(run_dirs)
-    evaluations = [model for folder in folders for model in folder.manifest.evaluations]
-    labels = list(dict.fromkeys(evaluation.label for evaluation in evaluations))
-    paper = None if files.paper is None else read_paper(files.paper, labels)
-    runs = with_worst(merge(folders))
-    table = results(runs)
-    for label, info in model_infos(runs, table, paper).items():
-        if files.out is None:
-            typer.echo(info.to_json(), nl=False)
-        else:
-            reasons = "; ".join(info.robustbench_twicing.why_not)
-            path = write_model_info(info, files.out, label)
-            _say([f"{path}{reasons and f' (not all numbers: {reasons})'}"], output)
-    return exit_status(table)
 
 
 def _print(tables: "Sequence[Table]", output: Output) -> None:
@@ -215,16 +219,11 @@ def _write(tables: "Sequence[Table]", files: "Files", output: Output) -> None:
     """Into files with --out, in all formats or the one asked for; else on standard output."""
     from reports.tables.formats import FORMATS, render, write_tables
 
-    from ..report_files import CONSOLE
+    from ..report_files import CONSOLE, say_written
 
     name = files.output_format
     if files.out is not None and name != CONSOLE:
         forms = [name] if name else list(FORMATS)
-        _say(write_tables(tables, files.out, forms, output.notes), output)
+        say_written(write_tables(tables, files.out, forms, output.notes), output)
     elif files.out is None and name not in (None, CONSOLE):
         typer.echo("\n".join(render(table, name, output.notes) for table in tables), nl=False)
-
-
-def _say(paths: Sequence[Path | str], output: Output) -> None:
-    for path in [] if output.quiet else paths:
-        typer.echo(f"written: {path}", err=True)

@@ -9,6 +9,7 @@ import typer
 
 from ...errors import UserError
 from .options import WHAT, EvalOptions
+from .output import Quiet
 
 if TYPE_CHECKING:
     from ...data.dataset import Dataset
@@ -93,6 +94,7 @@ class AnalysisOptions(EvalOptions):
             rich_help_panel=ANALYSIS,
         ),
     ] = field(default_factory=list)
+    quiet: Quiet = False
 
 
 def choose_for_spectrum(
@@ -162,7 +164,7 @@ def chosen_tensors(options: AnalysisOptions, analyses: Sequence[str]) -> list[st
     return parse_names("--tensor", options.tensor, TOKEN_TENSORS)
 
 
-INDIFFERENT = ("analysis", "out", "device", "threads", "workers", "batch_size")
+INDIFFERENT = ("analysis", "out", "device", "threads", "workers", "batch_size", "quiet")
 """Options that are no mistake where no network is looked at."""
 
 

@@ -159,8 +159,8 @@ def _reload(evaluation: Evaluation, run: Path, options: AnalysisOptions) -> Clas
     )
     if difference:
         raise UserError(
-            f"{label} of {run}: {difference.path} is {difference.old} there and {difference.new} "
-            "here; give --model in place of the run, with the options of its eval"
+            f"{label} of {run}: {difference.between('there', 'here')}; give --model in "
+            "place of the run, with the options of its eval"
         )
     return model
 
@@ -183,9 +183,10 @@ def _open_images(folder: RunFolder, options: AnalysisOptions) -> Dataset:
     if record.limit_seed is not None:
         data = limit_dataset(data, record.n_images, seed=record.limit_seed)
     if data.fingerprint != record.fingerprint:
+        given = "name the one that does, or leave --data out" if options.data else "give --data"
         raise UserError(
-            f"{specs[0]} does not hold the images, or not the labels, that {folder.path} is of; "
-            "give their folder by --data"
+            f"--data {specs[0]} does not hold the images, or not the labels, that {folder.path} is "
+            f"of; {given}"
         )
     return data
 

@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
+
+from reports.metrics.flags import Amount
 
 from ...errors import UserError
 from .options import EvalOptions
 
 PRINTED = "What is printed"
-Amount = Literal["full", "short", "none"]
 Notes = Annotated[
     Amount,
     typer.Option(

@@ -45,6 +45,11 @@ def read_under(options: AnalysisOptions) -> list[Condition]:
 
 
 def _item(name: str, options: AnalysisOptions) -> SuiteItem:
+    if not name:
+        raise UserError(
+            "--under names no condition; write it like "
+            f"--under {EXAMPLES['attacks']},{EXAMPLES['corruptions']}, or leave --under out"
+        )
     if is_corruption(name):
         return named_item(name)
     attack, at, budget = name.rpartition("@")

@@ -16,7 +16,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from reports.metrics.notes import Amount
+from reports.metrics.flags import Amount
 from reports.tables.formats import FORMATS, write_tables
 from reports.tables.formats.as_console import print_table
 from reports.tables.formats.as_html import as_html

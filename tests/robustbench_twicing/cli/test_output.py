@@ -13,7 +13,7 @@ import pytest
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.cli.commands.eval import EXAMPLES, TransferOptions
 from robustbench_twicing.cli.request.command import COMMON
-from tests.robustbench_twicing.cli.conftest import Site, make_site
+from tests.robustbench_twicing.cli.conftest import Site, make_site, one_line
 
 ROOT = Path(__file__).parents[3]
 ATTACKS = ("--attacks", "clean,fgsm,pgd", "--eps", "1/255", "--label", "net")
@@ -215,3 +215,54 @@ def test_a_shell_completes_commands_and_options() -> None:
         check=False,
     )
     assert ended.stdout.split() == ["--survivors"], ended.stderr
+
+
+@pytest.mark.slow
+def test_every_csv_names_the_bounds_of_intervals_alike(
+    done: Site, runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del runs
+    both = ["runs/net", str(tmp_path / "other")]
+    assert done.eval(*ATTACKS[:4], "--label", "other", out=both[1]) == 0
+    out, images = str(tmp_path / "out"), str(tmp_path / "images.csv")
+    assert main(["report", *both, "--out", out, "--images", images]) == 0
+    assert main(["compare", *both, "--out", out]) == 0
+    assert f"written: {images} (88 lines)" in capsys.readouterr().err
+    files = [*(tmp_path / "out").glob("*.csv"), tmp_path / "images.csv"]
+    heads = {file.name: file.read_text().splitlines()[0].split(",") for file in files}
+    assert {"results.csv", "comparison.csv", "curves.csv", "radii.csv"} <= heads.keys()
+    for name, columns in heads.items():
+        bounds = {column.rpartition("_")[0] for column in columns if column.endswith("_ci_low")}
+        assert {f"{bound}_high" for bound in bounds} <= set(columns), name
+        assert not {"from", "to", "low", "high"} & set(columns), name
+        others = [column for column in columns if column.endswith(("_low", "_high"))]
+        assert all("_ci_" in column for column in others), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--images runs", "--images runs is a folder; name a file, like --images images.csv"),
+        ("--images a.parquet", "--images a.parquet does not end in .csv; name a file, like"),
+        ("--images no/a.csv", "--images no/a.csv: there is no folder no; make it first"),
+        ("--figure wide", "--figure 'wide' is unknown; known: page, column"),
+        ("--figure column", "--figure column is for --plots; add --plots --out DIR"),
+        (
+            "--preset efficiency --images a.csv",
+            "--images is for the results of run folders, and --preset efficiency shows none; "
+            "leave --images out",
+        ),
+        (
+            "--format robustbench --images a.csv",
+            "--images is for tables and pictures, and --format robustbench makes none; "
+            "leave --images out",
+        ),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_work(
+    runs: list[str], arguments: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del runs
+    assert main(["report", "runs/net", *arguments.split()]) == 1
+    assert message in one_line(capsys)

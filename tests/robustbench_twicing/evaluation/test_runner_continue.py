@@ -209,7 +209,12 @@ def test_other_data_models_and_conditions_are_refused_by_name(whole: Run) -> Non
             [*CONDITIONS[:2], other, *CONDITIONS[3:]],
             "settings.steps is 3 there and 4",
         ),
-        (convnet(), data, CONDITIONS[1:], "conditions on tiny is pixel:clean there and none of"),
+        (
+            convnet(),
+            data,
+            CONDITIONS[1:],
+            "of conditions on tiny, pixel:clean is there and not here",
+        ),
     ]
     for model, images, conditions, named in attempts:
         with pytest.raises(UserError, match=named):

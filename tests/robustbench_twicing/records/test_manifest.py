@@ -29,26 +29,25 @@ from tests.plain_manifest import plain_condition, plain_evaluation
     ("old", "new", "words"),
     [
         ({"a": 1}, {"a": 1}, None),
-        ({"a": 1}, {"a": 2}, "a: 1 there, 2 asked for"),
-        ({"a": {"b": {"c": 2}}}, {"a": {"b": {"c": 3}}}, "a.b.c: 2 there, 3 asked for"),
-        ({"a": [1]}, {"a": [1, 2]}, "a: 1 there, 1, 2 asked for"),
-        ({"a": ["x"]}, {"a": ["x", "y"]}, "a: none of these there, y asked for"),
-        ({"a": []}, {"a": ["y"]}, "a: none there, y asked for"),
-        ({"a": [1, 2]}, {"a": [2, 3]}, "a: 1 there, 3 asked for"),
-        ({"a": [1, 2]}, {"a": [2, 1]}, "a: 1, 2 there, 2, 1 asked for"),
-        ({"a": [1]}, {"a": []}, "a: 1 there, none asked for"),
-        ({"a": 1}, {}, "a: 1 there, nothing asked for"),
-        ({}, {"a": 1}, "a: nothing there, 1 asked for"),
-        ({"a": [1]}, {"a": "x"}, "a: 1 there, x asked for"),
-        ({"a": 1, "b": 2}, {"b": 3, "a": 2}, "a: 1 there, 2 asked for"),
-        ({"a": True}, {"a": False}, "a: True there, False asked for"),
-        ({"a": "x" * 100}, {"a": 1}, f"a: {'x' * 77}... there, 1 asked for"),
+        ({"a": 1}, {"a": 2}, "a is 1 there and 2 here"),
+        ({"a": {"b": {"c": 2}}}, {"a": {"b": {"c": 3}}}, "a.b.c is 2 there and 3 here"),
+        ({"a": [1]}, {"a": [1, 2]}, "a is 1 there and 1, 2 here"),
+        ({"a": ["x"]}, {"a": ["x", "y"]}, "of a, y is here and not there"),
+        ({"a": []}, {"a": ["y"]}, "a is none there and y here"),
+        ({"a": [1, 2]}, {"a": [2, 3]}, "a is 1 there and 3 here"),
+        ({"a": [1, 2]}, {"a": [2, 1]}, "a is 1, 2 there and 2, 1 here"),
+        ({"a": [1]}, {"a": []}, "a is 1 there and none here"),
+        ({"a": 1}, {}, "a is 1 there and nothing here"),
+        ({}, {"a": 1}, "a is nothing there and 1 here"),
+        ({"a": [1]}, {"a": "x"}, "a is 1 there and x here"),
+        ({"a": 1, "b": 2}, {"b": 3, "a": 2}, "a is 1 there and 2 here"),
+        ({"a": True}, {"a": False}, "a is True there and False here"),
+        ({"a": "x" * 100}, {"a": 1}, f"a is {'x' * 77}... there and 1 here"),
     ],
 )
 def test_the_first_difference_is_named(old: Any, new: Any, words: str | None) -> None:
     found = first_difference(old, new)
-    said = None if found is None else f"{found.path}: {found.old} there, {found.new} asked for"
-    assert said == words
+    assert (None if found is None else found.between("there", "here")) == words
 
 
 def manifest(**changed: Any) -> Manifest:
