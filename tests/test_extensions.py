@@ -60,7 +60,7 @@ def test_an_attack_is_one_declaration(
     report = ["report", str(out), "--format", "html", "--plots", "--out", str(tmp_path / "page")]
     assert main(report) == 0
     page = (tmp_path / "page" / "index.html").read_text()
-    assert "Accuracy under Fade" in page
+    assert "<b>Fade at 4/255</b>" in page
     assert (tmp_path / "page" / "accuracy-made-up-fade.png").exists()
     fade = ATTACKS["made-up-fade"].function
     assert fade is not None

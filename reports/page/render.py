@@ -16,12 +16,13 @@ from ..merging.runs import Runs
 from ..metrics.notes import notes
 from ..metrics.radii import radius_curves
 from ..metrics.transfer import transfer_rates
-from ..plots import pictures
+from ..plots.pictures import of_corruptions
 from ..tables.formats.as_html import templates
 from ..tables.presets import Choices
-from .drawing.curve import Models
+from .drawing.curve import Key, Models
 from .drawing.embedding import Embedded, embed_pictures
 from .places import places
+from .sections.attacks import Attacked, attacked_places
 from .sections.caveats import Caveat, chips, distrust_first
 from .sections.comparing import Section, comparison_section
 from .sections.examples import MAGNIFIED, Examples, find_examples
@@ -45,6 +46,8 @@ class Page:
     headlines: tuple[str, ...]
     caveats: tuple[Caveat, ...]
     tables: tuple[Markup, ...]
+    attacked: tuple[Attacked, ...]
+    models: tuple[Key, ...]
     pictures: tuple[Embedded, ...]
     more_pictures: bool
     representations: Representations
@@ -62,12 +65,19 @@ class Page:
         return chips(self.caveats)
 
     @property
+    def has_top5(self) -> bool:
+        """Whether there is anything to choose."""
+        panels = [panel for place in self.attacked for panel in place.panels]
+        return any(view.accuracy == "top5" for panel in panels for view in panel.views)
+
+    @property
     def sections(self) -> list[tuple[str, str]]:
         """Id and name of the sections that are there; each has a template called like its id."""
         content = {
             ("overview", "Overview"): True,
             ("tables", "Tables"): self.tables,
-            ("attacks", "Plots"): self.pictures,
+            ("attacks", "Attacks"): self.attacked,
+            ("plots", "Plots"): self.pictures,
             ("representations", "Representations"): self.representations.is_shown,
             ("comparison", "Comparison"): self.comparison.tables,
             ("examples", "Adversarial examples"): self.examples.shown,
@@ -116,10 +126,10 @@ def _make_page(
     every, models = list(places(table)), Models.of(table, compared.baseline)
     represented = representations_of(runs)
     tables, left_out = page_tables(runs, table, Choices(scores=scores))
-    radii = radius_curves(runs, table)
-    transfers = transfer_rates(runs, table)
-    shown = pictures(table, scores=scores, attacks=runs.attacks, radii=radii, transfers=transfers)
-    drawn, has_more = embed_pictures(shown, MOST_PICTURES)
+    attacked = attacked_places(
+        every, models, runs.attacks, radius_curves(runs, table), transfer_rates(runs, table)
+    )
+    drawn, has_more = embed_pictures(of_corruptions(table, scores), MOST_PICTURES)
     return Page(
         title=_title(table),
         overview=overview(every, models, list(facts_of(table, sessions)), runs.attacks, compared),
@@ -127,6 +137,8 @@ def _make_page(
         headlines=tuple(headlines(table)) or ("No number.",),
         caveats=tuple(distrust_first(table, sessions, runs.attacks)),
         tables=tuple(tables),
+        attacked=tuple(attacked),
+        models=tuple(models.keys),
         pictures=drawn,
         more_pictures=has_more,
         representations=represented,

@@ -77,7 +77,7 @@ def budget_curve(
 
 
 def points(results: pd.DataFrame, attack: str, accuracy: Accuracy) -> pd.DataFrame:
-    """What is drawn: ``label, protocol, budget, n_images, percent, low, high``.
+    """What is drawn: ``label, protocol, budget, condition, n_images, percent, low, high``.
 
     As `budget_curves`; NaN where not scored. ``constants`` are those of the attack, in words; NaN
     for the clean images.
@@ -88,7 +88,10 @@ def points(results: pd.DataFrame, attack: str, accuracy: Accuracy) -> pd.DataFra
     percent = curves[accuracy].where(curves["status"] == "ok").astype(float)
     constants = rows["flags"].fillna("").map(constants_in).where(rows["attack"] == attack)
     drawn = curves[["label", "protocol", "budget"]].assign(
-        n_images=rows["n_images"], percent=percent, constants=constants
+        condition=rows["condition"],
+        n_images=rows["n_images"],
+        percent=percent,
+        constants=constants,
     )
     ranges = [_interval(point) for point in drawn.itertuples()]
     drawn[["low", "high"]] = np.array(ranges, dtype=float).reshape(-1, 2)

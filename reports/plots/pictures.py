@@ -48,18 +48,25 @@ def pictures(
         accuracies: that stand beside each other over the budget.
     """
     look_of = looks(list(results["label"]))
-    corrupted = results[results["attack"].isin(CORRUPTED)]
     for _, rows in results.groupby(["dataset", "protocol"], sort=False):
         for attack in budget_curves(rows)["attack"].unique():
             name = file_name("accuracy", attack, *places(rows, results, PLACE))
             title = attack_title(rows, attack, attacks or {})
             yield _budgets(rows, attack, title, look_of, name, accuracies)
-        for _, same in rows[rows["attack"].isin(CORRUPTED)].groupby("source", sort=False):
-            place = places(same, corrupted, (*PLACE, "source"))
-            yield from corruption_pictures(same, scores, look_of, place=place)
+    yield from of_corruptions(results, scores)
     yield from radius_pictures(radii, look_of)
     if transfers is not None:
         yield from transfer_pictures(transfers)
+
+
+def of_corruptions(results: pd.DataFrame, scores: pd.DataFrame | None = None) -> Iterator[Picture]:
+    """Those of `pictures` that show corrupted images, with the same arguments."""
+    look_of = looks(list(results["label"]))
+    corrupted = results[results["attack"].isin(CORRUPTED)]
+    groups = corrupted.groupby([*PLACE, "source"], sort=False)
+    for _, same in groups:
+        place = places(same, corrupted, (*PLACE, "source"))
+        yield from corruption_pictures(same, scores, look_of, place=place)
 
 
 def _budgets(

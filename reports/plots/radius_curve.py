@@ -6,6 +6,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from robustbench_twicing.conditions.budgets import Norm
+
 from ..metrics.radii import BEST, RadiusCurve
 from ..statistics.intervals import wilson_band
 from ..text.file_names import file_name
@@ -65,6 +67,20 @@ def radius_curve(
     ax.set_title(lettering(title))
 
 
+def best_curves(
+    curves: Sequence[RadiusCurve],
+) -> dict[tuple[str, str, Norm], list[RadiusCurve]]:
+    """By data set, protocol and norm, each label's curve of the nearest examples that are known."""
+    best = {
+        (curve.dataset, curve.protocol, curve.norm, curve.label): curve
+        for curve in sorted(curves, key=lambda curve: curve.source == BEST)
+    }
+    axes: dict[tuple[str, str, Norm], list[RadiusCurve]] = {}
+    for (dataset, protocol, norm, _), curve in best.items():
+        axes.setdefault((dataset, protocol, norm), []).append(curve)
+    return axes
+
+
 def radius_pictures(
     curves: Sequence[RadiusCurve], look_of: Mapping[str, Look]
 ) -> Iterator[Picture]:
@@ -74,13 +90,8 @@ def radius_pictures(
         curves: see `radius_curves`.
         look_of: look of each label.
     """
-    best = {
-        (curve.dataset, curve.protocol, curve.norm, curve.label): curve
-        for curve in sorted(curves, key=lambda curve: curve.source == BEST)
-    }
-    axes = dict.fromkeys(key[:3] for key in best)
-    for dataset, protocol, norm in axes:
-        shown = [curve for key, curve in best.items() if key[:3] == (dataset, protocol, norm)]
+    axes = best_curves(curves)
+    for (dataset, protocol, norm), shown in axes.items():
         several = [
             part
             for place, part in enumerate((dataset, protocol))

@@ -1,36 +1,23 @@
-"""The drawing of accuracy over the budget: what its template writes, once wide and once narrow."""
+"""What drawings of curves are made of, for their template, and how models are shown in them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
-from rich.cells import cell_len
 
-from ...plots.curves import budget_unit, is_wide
 from ...plots.series import COLOURS, LINES, Look, looks
 from ...tables.formats.as_html import shown
-from ...text.shortening import common_start, shortened
-from ..places import Place
-from .geometry import MARKERS, apart, budget_place, line, thinned
-
-MOST_SERIES = 16
-"""Series that colour, dash and marker tell apart, and whose names fit beside the plot."""
-LABEL_GAP = 17
-CELL = 6.9
-"""Width of a letter of a name."""
+from ...text.shortening import common_start
+from .geometry import MARKERS
 
 
 class Size(NamedTuple):
-    """Of a drawing, and the letters that a name beside it may have."""
+    """Of a drawing, and the letters that a name beside it may have; 0 where there is none."""
 
     name: str
     width: int
     height: int
     letters: int
-
-
-SIZES = (Size("wide", 580, 440, 20), Size("narrow", 400, 430, 13))
-LEFT, TOP, UNDER = 44, 14, 48
 
 
 class Point(NamedTuple):
@@ -49,8 +36,9 @@ class Series(NamedTuple):
         kind: classes: colour, dash, and whether it is the baseline or has hollow markers.
         marker: outline around a point.
         path: of the line.
+        ranges: path of the intervals of its points.
         points: that were scored.
-        name, value: beside the line's end.
+        name, value: beside the line's end; empty where there is nothing.
         y: height of that text.
         leader: path from the line's end to it.
     """
@@ -59,11 +47,12 @@ class Series(NamedTuple):
     kind: str
     marker: str
     path: str
+    ranges: str
     points: Sequence[Point]
-    name: str
-    value: str
-    y: float
-    leader: str
+    name: str = ""
+    value: str = ""
+    y: float = 0.0
+    leader: str = ""
 
 
 class Drawing(NamedTuple):
@@ -87,11 +76,21 @@ class Drawing(NamedTuple):
     series: Sequence[Series]
 
 
+class Key(NamedTuple):
+    """How a model is told apart: its number, classes and marker of its series, label and name."""
+
+    model: int
+    kind: str
+    marker: str
+    label: str
+    name: str
+
+
 class Models(NamedTuple):
     """How models are shown, by label, in their order.
 
     Attributes:
-        look_of: the same as in other pictures.
+        look_of: the same as in other pictures; no two of the first 64 are equal.
         names: the labels, perhaps without their common start.
         start: what is left out of the names; empty where it is nothing.
         baseline: its label; empty where there is none.
@@ -125,13 +124,21 @@ class Models(NamedTuple):
         """Outline of a model's marker."""
         return MARKERS[self.look_of[label].marker]
 
-    def drawn(self, labels: Collection[str]) -> list[str]:
-        """Whose curves are drawn: up to `MOST_SERIES` named first, and the baseline."""
+    @property
+    def keys(self) -> list[Key]:
+        """Of all models."""
+        return [
+            Key(number, self.kind(label), self.marker(label), label, self.names[label])
+            for number, label in enumerate(self.look_of)
+        ]
+
+    def drawn(self, labels: Collection[str], most: int) -> list[str]:
+        """Whose curves are drawn: the baseline, and those named first, up to so many."""
         ordered = sorted(
             (label for label in self.look_of if label in labels),
             key=lambda label: label != self.baseline,
         )
-        return ordered[:MOST_SERIES]
+        return ordered[:most]
 
 
 def percent(value: float) -> str:
@@ -141,75 +148,9 @@ def percent(value: float) -> str:
 
 def hint(row: Mapping[Any, Any]) -> str:
     """A result with its interval: ``82.00 %, 95 % interval 73.3 to 88.3 (100 images)``."""
-    interval = f"95 % interval {row['top1_ci_low']:.1f} to {row['top1_ci_high']:.1f}"
-    return f"{percent(row['top1'])} %, {interval} ({row['n_images']} images)"
+    return spoken(row["top1"], row["top1_ci_low"], row["top1_ci_high"], row["n_images"])
 
 
-def drawings(place: Place, models: Models) -> list[Drawing]:
-    """The attack that stands for all, over its budgets, in all `SIZES`; none where it has none."""
-    scored = place.points[place.points["status"] == "ok"]
-    labels = models.drawn(set(scored["label"]))
-    return [_drawing(place, size, labels, models) for size in SIZES if labels]
-
-
-def _drawing(place: Place, size: Size, labels: Sequence[str], models: Models) -> Drawing:
-    short = {label: shortened(models.names[label], size.letters) for label in labels}
-    room = 24 + CELL * (6 + max(cell_len(name) for name in short.values()))
-    right, bottom = size.width - room, size.height - UNDER
-    wide = is_wide(place.budgets)
-    budgets = [0.0, *place.budgets]
-    xs = [
-        LEFT + (right - LEFT) * budget_place(budget, place.budgets, wide=wide) for budget in budgets
-    ]
-    at = dict(zip(budgets, xs, strict=True))
-    curves = [
-        _curve(place, place.points[place.points["label"] == label], at, bottom) for label in labels
-    ]
-    ends = [curve[-1] for _, curve in curves]
-    heights = apart([end.y for end in ends], LABEL_GAP, TOP, bottom)
-    series = [
-        Series(
-            models.number(label),
-            models.kind(label),
-            models.marker(label),
-            path,
-            points,
-            short[label],
-            percent(_value(place, label)),
-            y,
-            f"M{end.x + 6:.1f} {end.y:.1f}L{right + 8:.1f} {end.y:.1f}L{right + 18:.1f} {y:.1f}h3",
-        )
-        for label, (path, points), end, y in zip(labels, curves, ends, heights, strict=True)
-    ]
-    texts = ["clean", *(f"{budget:g}" for budget in place.budgets)]
-    gap = 8 + CELL * max(2, *(len(text) for text in texts[1:]))
-    ticks = [(xs[number], texts[number]) for number in thinned(xs, gap)]
-    across = [(_height(value, bottom), str(value)) for value in range(0, 101, 20)]
-    axis = f"budget, {budget_unit(place.protocol)}{', log scale' if wide else ''}"
-    return Drawing(size, right, bottom, across, ticks, axis, series)
-
-
-def _curve(
-    place: Place, points: pd.DataFrame, at: Mapping[float, float], bottom: float
-) -> tuple[str, list[Point]]:
-    """The line, and its markers."""
-    rows = place.rows.iloc[points["entry"].to_numpy(dtype=int)]
-    scored = rows["top1"].where(rows["status"] == "ok").astype(float)
-    xs = [at[budget] for budget in points["budget"]]
-    ys = [_height(value, bottom) for value in scored]
-    texts = [
-        f"{row['label']} {row['condition']}: {hint(row)}" if row["status"] == "ok" else ""
-        for row in rows.to_dict("records")
-    ]
-    markers = [Point(*point) for point in zip(xs, ys, texts, strict=True) if point[2]]
-    return line(list(zip(xs, ys, strict=True))), markers
-
-
-def _value(place: Place, label: str) -> float:
-    """Where the line of a label ends."""
-    points = place.points[(place.points["label"] == label) & (place.points["status"] == "ok")]
-    return float(points["top1"].iloc[-1])
-
-
-def _height(value: float, bottom: float) -> float:
-    return bottom - (bottom - TOP) * value / 100
+def spoken(value: float, low: float, high: float, images: int) -> str:
+    """An accuracy in percent with its interval and the images that it is over."""
+    return f"{percent(value)} %, 95 % interval {low:.1f} to {high:.1f} ({images} images)"

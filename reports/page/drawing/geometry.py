@@ -3,6 +3,10 @@
 from collections.abc import Sequence
 from math import isnan, log
 
+from matplotlib.ticker import MaxNLocator
+
+MOST_STEPS = 5
+"""Between round numbers on an axis."""
 FIRST_PART = 0.2
 """Of a logarithmic axis, from 0 to the smallest budget, where it is linear."""
 MARKERS = {
@@ -108,3 +112,16 @@ def thinned(places: Sequence[float], gap: float) -> list[int]:
         if not chosen or is_last or place - places[chosen[-1]] >= gap:
             chosen.append(number)
     return chosen
+
+
+def ticks_around(low: float, high: float) -> list[float]:
+    """Round numbers, ascending, of which the first and the last enclose a range.
+
+    Args:
+        low: of the range, at least 0.
+        high: of the range; where it is ``low``, the range is of length 1, and begins below it.
+    """
+    if low == high:
+        low, high = (low - 1, high) if low >= 1 else (0.0, 1.0)
+    locator = MaxNLocator(MOST_STEPS, steps=[1, 2, 2.5, 5, 10])
+    return [round(float(tick), 9) for tick in locator.tick_values(low, high)]

@@ -13,7 +13,8 @@ from robustbench_twicing.files.printable import count
 from ...merging.sessions import Session
 from ...tables.formats.as_html import shown
 from ...text.shortening import shortened
-from ..drawing.curve import MOST_SERIES, Drawing, Models, drawings, percent
+from ..drawing.curve import Drawing, Models, percent
+from ..drawing.sweeps import MOST_NAMED, drawings
 from ..places import Attacks, Place
 from .comparing import Section
 from .leaderboard import Leaderboard, corruption_columns, leaderboard
@@ -110,10 +111,10 @@ def _heroes(every: Sequence[Place], attacks: Attacks, models: Models) -> Iterato
         notes = list(board.notes)
         if models.start:
             notes.append(f"Labels are without their common start {models.start.strip()}.")
-        if drawn and curves > MOST_SERIES:
+        if drawn and curves > MOST_NAMED:
             also = " and the baseline" if models.baseline else ""
             first = f"those named first{also}"
-            notes.append(f"The curve shows {MOST_SERIES} of {curves} models: {first}.")
+            notes.append(f"The curve shows {MOST_NAMED} of {curves} models: {first}.")
         name = f"{place.dataset}, protocol {place.protocol}" if len(every) > 1 else ""
         title = place.title(attacks)
         yield Hero(name, f"{title[:1].upper()}{title[1:]}", drawn, board, notes)

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from reports.merging.sessions import Session
-from reports.page.drawing.curve import LABEL_GAP, MOST_SERIES, TOP, Models
+from reports.page.drawing.curve import Models
+from reports.page.drawing.sweeps import LABEL_GAP, MOST_NAMED, TOP
 from reports.page.places import places
 from reports.page.sections.comparing import Section
 from reports.page.sections.overview import Hero, Overview, facts_of, overview
@@ -205,14 +206,14 @@ def test_lines_end_at_their_labels_in_order_of_value() -> None:
 
 
 def test_series_that_are_drawn_differ_and_others_are_counted() -> None:
-    rows = joined(*(worst(f"m{n}", BUDGETS) for n in range(MOST_SERIES + 4)))
-    shown = hero(rows, Section(f"m{MOST_SERIES + 1}"))
-    assert len(shown.board.rows) == MOST_SERIES + 4
+    rows = joined(*(worst(f"m{n}", BUDGETS) for n in range(MOST_NAMED + 4)))
+    shown = hero(rows, Section(f"m{MOST_NAMED + 1}"))
+    assert len(shown.board.rows) == MOST_NAMED + 4
     for drawing in shown.drawings:
-        assert len(drawing.series) == MOST_SERIES
-        assert drawing.series[0].name == f"m{MOST_SERIES + 1}"
-        assert len({(series.kind[:2], series.marker) for series in drawing.series}) == MOST_SERIES
-        assert len({(series.kind[3:5], series.marker) for series in drawing.series}) == MOST_SERIES
+        assert len(drawing.series) == MOST_NAMED
+        assert drawing.series[0].name == f"m{MOST_NAMED + 1}"
+        assert len({(series.kind[:2], series.marker) for series in drawing.series}) == MOST_NAMED
+        assert len({(series.kind[3:5], series.marker) for series in drawing.series}) == MOST_NAMED
     assert "The curve shows 16 of 20 models: those named first and the baseline." in shown.notes
 
 

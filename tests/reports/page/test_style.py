@@ -8,7 +8,8 @@ import pytest
 from reports.plots.series import COLOURS
 from tests.reports.plots.test_series import luminance
 
-STYLE = (files("reports.page") / "templates" / "style" / "core.css").read_text(encoding="utf-8")
+FOLDER = files("reports.page") / "templates" / "style"
+STYLE = "".join(sorted(file.read_text(encoding="utf-8") for file in FOLDER.iterdir()))
 BOTH = {
     name: (light, dark)
     for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", STYLE)

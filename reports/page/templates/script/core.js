@@ -125,7 +125,22 @@ const page = (() => {
     target.focus({ preventScroll: true }); // Tab goes on from there, as after any link
   }
 
+  /** The link to the section that is read is marked. */
+  function followReading() {
+    const links = Array.from(document.querySelectorAll("nav a"));
+    const seen = new IntersectionObserver((entries) => {
+      const { target } = entries.find((entry) => entry.isIntersecting) || {};
+      if (target === undefined) return;
+      for (const link of links) {
+        if (link.hash === `#${target.id}`) link.setAttribute("aria-current", "true");
+        else link.removeAttribute("aria-current");
+      }
+    }, { rootMargin: "-20% 0px -79%" });
+    for (const part of document.querySelectorAll("main > section")) seen.observe(part);
+  }
+
   document.documentElement.classList.add("scripted");
+  followReading();
   addEventListener("hashchange", () => {
     const values = readAddress();
     for (const state of states.values()) state.take(values.get(state.name));
