@@ -28,12 +28,13 @@ def attack_name(name: str) -> str:
     return f"{library}:{in_any_case(kind, listed[library])}" if library in listed else name
 
 
-def find_attack(name: str) -> AttackSpec:
+def find_attack(name: str, *, needs_budget: bool = False) -> AttackSpec:
     """An own attack, a preset (``autoattack``, ``apgd``), a library's, or a user's function.
 
     Args:
         name: ``pgd``, ``autoattack``, ``torchattacks:NAME``, ``foolbox:NAME``,
             ``path/file.py:function`` or ``module:function``. But for the last two in any case.
+        needs_budget: whether a message leaves out attacks that have none.
 
     Raises:
         UserError: no attack has this name; the message names near ones, or the id of a corruption.
@@ -56,7 +57,9 @@ def find_attack(name: str) -> AttackSpec:
     if name not in ATTACKS and (meant := id_meant(name)):
         raise UserError(f"{name!r} is a corruption, not an attack; write it like {meant}")
     known: Registry[Callable[[], AttackSpec]] = Registry("attack")
-    for declared in ATTACKS:
+    for declared, spec in ATTACKS.items():
+        if needs_budget and spec.about.finds_radius and declared != name:
+            continue
         known[declared] = partial(ATTACKS.__getitem__, declared)
     known.update(PRESETS)
     return known[name]()

@@ -24,6 +24,8 @@ HOME = "https://github.com/Harry24k/adversarial-attacks-pytorch"
 BLACK_BOX = frozenset({"Square", "SPSA"})
 GRADIENT_FREE = frozenset({"AutoAttack", "Square"})
 """They find what gradients do not show: AutoAttack by the Square attack in it."""
+ONE_STEP = frozenset({"FGSM", "FFGSM"})
+"""They have no constant that says so."""
 CLEAN_LOGITS = frozenset({"TPGD"})
 """They compare with the clean answer, which takes a pass."""
 DLR_CLASSES = 4
@@ -179,6 +181,8 @@ def constructed(
 
 def _passes(name: str, settings: Mapping[str, Any]) -> tuple[int, int] | None:
     """Steps where they are counted; AutoAttack and its parts stop when they like."""
+    if name in ONE_STEP:
+        return 1, 1
     if "steps" in settings and "n_restarts" not in settings:
         repeats = settings.get("eot_iter", 1) * (settings.get("N", 0) + 1) * settings.get("m", 1)
         repeats *= settings.get("noise_batch_size", 1)

@@ -205,7 +205,7 @@ def _draw(axes: Sequence[Axes], row: _Row, layout: _Layout) -> None:
         if layout.names_matrices:
             heading.append(lettering(cell.matrix, 22))
         if layout.shared is None and not layout.in_paper:
-            heading.append(f"{scale.low:.2g} to {scale.high:.2g}")
+            heading.append(f"{scale.low:.3g} to {scale.high:.3g}")
         of_cell[0].set_title("\n".join(heading))
 
 

@@ -1,6 +1,6 @@
 """What analyze makes of what was measured: tables, pictures, and lines on the terminal."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +100,6 @@ def write_spectrum(
         "Eigenvalues at the last layer, of the softmax matrix A and of the matrix on the values: "
         f"means over heads and {table['n_images'].max()} of {n_images} images; --spectrum-images N "
         "takes more.",
-    )
-    console.say(
         "The paper's argument takes all of them to be in [0, 1]. Here, by model and layer, "
         f"{_percent(table['share_complex'])} of those above 0.01 are complex, and "
         f"{_percent(table['share_negative'])} have a negative real part.",
@@ -198,6 +196,7 @@ def write_similarity(
     shown = "all tokens" if tokens == "all" else "patch tokens"
     console.say(
         f"Mean cosine of pairs of {shown} at the last layer, with 95 % intervals over images.",
+        *_of_other_depth(last),
     )
     return pictures
 
@@ -227,6 +226,17 @@ def _print(last: pd.DataFrame, differences: pd.DataFrame, console: Console) -> N
             ]
             columns.append(TextColumn(head, texts))
     print_columns(names, columns, console)
+
+
+def _of_other_depth(last: pd.DataFrame) -> Iterator[str]:
+    """Why a model is not compared with the first one, whose last layer has another number."""
+    first, *others = last.drop_duplicates("label")[["label", "layer"]].itertuples(index=False)
+    for label, layer in others:
+        if layer != first.layer:
+            yield (
+                f"{label}: its last layer is {layer}, and {first.label}'s {first.layer}, so no "
+                "difference is shown; layers that both have are in similarity_differences.csv."
+            )
 
 
 def _names(rows: pd.DataFrame) -> list[TextColumn]:

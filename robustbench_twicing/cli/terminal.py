@@ -21,9 +21,9 @@ class Console(RichConsole):
         super().__init__(**{"emoji": False, **options})  # else model.py:two: becomes a picture
         self.terse = terse
 
-    def say(self, sentence: str) -> None:
+    def say(self, *sentences: str) -> None:
         """Print what explains a table or says where files are, unless the console is terse."""
-        if not self.terse:
+        for sentence in [] if self.terse else sentences:
             self._print_line(sentence)
 
     def warn(self, sentences: Iterable[str]) -> None:

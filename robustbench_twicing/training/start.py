@@ -6,12 +6,14 @@ from typing import Any
 
 from torch import Tensor
 
+from ..checkpoints.bundled import ZOO
 from ..checkpoints.contents import Choice
 from ..checkpoints.declared import declared_architectures
 from ..checkpoints.state_dict import OtherClassesError
-from ..checkpoints.weights import RANDOM
+from ..checkpoints.weights import BUNDLED, PRETRAINED, RANDOM
 from ..classifiers.loading import load_model
 from ..errors import UserError
+from ..models.spec import ModelSpec
 from .task import Start, Task
 
 
@@ -39,6 +41,8 @@ def start_from(
             f"--from {checkpoint}: weights are random where --from is left out, and --seed draws "
             "them; leave it out, or give a trained checkpoint"
         )
+    if checkpoint not in (PRETRAINED, BUNDLED) and not Path(checkpoint).exists():
+        raise UserError(f"--from {checkpoint}: there is no such file; give {_ways(task.spec)}")
     try:
         model = load_model(
             task.spec.name,
@@ -65,3 +69,11 @@ def start_from(
     del sizes["attention"]  # the recipe's is taken
     spec = replace(task.spec, sizes=sizes, preprocessing=model.preprocessing)
     return replace(task, spec=spec, start=start), model.network.state_dict()
+
+
+def _ways(spec: ModelSpec) -> str:
+    """What --from may be for a model, beside random weights."""
+    bundled = f" or bundled (those of {spec.name} that come with the package)"
+    pretrained = f" or pretrained (timm's of {spec.name})"
+    named = bundled if spec.name in ZOO else pretrained if spec.timm_name else ""
+    return f"the path of a checkpoint{named}"

@@ -53,7 +53,7 @@ def _item(name: str, options: AnalysisOptions) -> SuiteItem:
     if is_corruption(name):
         return named_item(name)
     attack, at, budget = name.rpartition("@")
-    spec = find_attack(attack if at else name)
+    spec = find_attack(attack if at else name, needs_budget=True)
     if spec.about.finds_radius:
         raise UserError(
             f"--under {name}: {spec.name} finds distances and has no budget; name an attack with "

@@ -153,6 +153,7 @@ def test_passes_are_known_where_steps_are() -> None:
     assert passes["EOTPGD"] == (2 * 3 + 1, 2 * 3)
     assert passes["SINIFGSM"] == (5 * 3 + 1, 5 * 3)
     assert passes["VMIFGSM"] == (6 * 3 + 1, 6 * 3)
+    assert passes["FGSM"] == passes["FFGSM"] == (1 + 1, 1)
     for name in ("APGD", "FAB", "Square", "AutoAttack", "SPSA"):
         assert passes[name] is None
 

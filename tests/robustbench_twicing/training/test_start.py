@@ -134,7 +134,8 @@ def test_weights_that_do_not_fit_are_refused_before_work(
         (TWICING, start, f"says it is {DEIT} .*, but {TWICING} was asked for.*--arch-override"),
         (DEIT, five, "has 5 classes and fashion-mnist:test1000 10; train it on"),
         (DEIT, wide, f"does not fit {DEIT}"),
-        (DEIT, tmp_path / "nowhere.pth", "nowhere.pth"),
+        (DEIT, tmp_path / "nowhere.pth", "nowhere.pth: there is no such file; give the path"),
+        (DEIT, TWICING, rf"--from {TWICING}: there is no such .* or bundled \(those of {DEIT} "),
         (DEIT, "random:0", "weights are random where --from is left out"),
         (DEIT, "", "''|no checkpoint|is a folder"),
     ):

@@ -285,6 +285,8 @@ def test_kernels_need_neither_model_nor_images(tmp_path: Path) -> None:
         (("--analysis", "kernels", "--picture-style", "paper"), "--picture-style paper is for"),
         ((*VIT, *PHOTOS, "--picture-style", "its"), "--picture-style 'its' is unknown; it is ours"),
         (("--analysis", "kernels", "--pictures", "2"), "--pictures is for --analysis attention"),
+        ((*VIT, *PHOTOS, "--under", ""), "--under names no condition; write it like --under pgd@"),
+        ((*VIT, *PHOTOS, "--under", "pgdd@1/255"), "autoattack, fgsm, noise, patch"),
         ((*VIT, *PHOTOS, "--batch-size", "0"), "--batch-size 0 is not a positive number"),
         (("--model", "timm:resnet18=random:0", *PHOTOS), "supported are DeiT and its variants"),
     ],
@@ -307,3 +309,18 @@ def test_an_image_that_cannot_be_decoded_ends_it(
 ) -> None:
     assert analyze(*VIT, "--data", str(unlabelled), "--out", str(tmp_path / "out")) == 1
     assert "broken.png" in capsys.readouterr().err
+
+
+def test_models_of_unlike_depth_are_told_and_quiet_leaves_the_sentences_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = ("--model", "fmnist_deit=bundled", *VIT, "--data", "fashion-mnist:test1000")
+    rest = ("--limit", "2", "--analysis", "similarity", "--out", str(tmp_path / "out"))
+    assert analyze(*small, *rest) == 0
+    spoken = capsys.readouterr().out
+    assert "its last layer is 6, and fmnist_deit's 4, so no difference is shown" in spoken
+    assert analyze(*small, *rest, "--quiet") == 0
+    quiet = capsys.readouterr()
+    assert quiet.err == ""
+    lines = spoken.splitlines()
+    assert quiet.out.splitlines() == [line for line in lines if line[:1] in "┏┃┡│└"]
