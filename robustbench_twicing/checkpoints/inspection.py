@@ -1,6 +1,6 @@
 """Everything that can be known of a checkpoint without running the model."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,12 +8,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..errors import UserError
 from .architecture import Anatomy, anatomy
+from .beside.adapter import refuse_unmerged
+from .beside.config_file import read_expected
 from .candidates import Candidate, recognise
+from .constants import take_constants
 from .contents import both_kinds, entries
 from .declared import declared_architectures, training_facts
 from .differences import group_keys
 from .layouts import in_our_keys
+from .numbers import check_unquantised
 from .reading import Checkpoint, read_checkpoint
 from .state_dict import weights_sha256
 
@@ -60,6 +65,7 @@ class Inspection:
             where their keys or shapes differ.
         seen: what keys and shapes show; None for an unknown layout.
         candidates: models of the table that fit.
+        remarks: sentences on what lies beside the weights, and on why they cannot be evaluated.
     """
 
     file: Checkpoint
@@ -70,6 +76,7 @@ class Inspection:
     ema_difference: float | None
     seen: Anatomy | None
     candidates: tuple[Candidate, ...]
+    remarks: tuple[str, ...] = ()
 
 
 def inspect_checkpoint(path: str | Path) -> Inspection:
@@ -101,7 +108,27 @@ def inspect_checkpoint(path: str | Path) -> Inspection:
         ema_difference=_difference(modern),
         seen=anatomy(first),
         candidates=recognise(first),
+        remarks=tuple(_remarks(file.path, first)),
     )
+
+
+def _remarks(path: Path, state_dict: Mapping[str, Tensor]) -> Iterator[str]:
+    """What `load_model` would say of the files beside, and of the weights before all networks."""
+    try:
+        expected = read_expected(path)
+        yield from expected.notes
+        if expected.network:
+            yield (
+                f"config.json describes the network {expected.network!r}: --model hf:{path.parent} "
+                "evaluates it as it is."
+            )
+        refuse_unmerged(state_dict, str(path))
+        check_unquantised(state_dict, str(path))
+        _, constants = take_constants(state_dict, (), str(path))
+        if constants is not None:
+            yield f"Mean and std are among the weights: {' and '.join(constants.keys)}."
+    except UserError as error:
+        yield f"{error}."
 
 
 def _facts(key: str, state_dict: Mapping[str, Tensor], notes: tuple[str, ...]) -> WeightsFacts:

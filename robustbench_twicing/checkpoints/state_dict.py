@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isqrt
 from pathlib import Path
@@ -19,6 +19,7 @@ from .architecture import anatomy
 from .candidates import recognise
 from .differences import differences, explain, prefix_before
 from .layouts import in_our_keys
+from .numbers import about_formats, check_unquantised, in_format
 
 
 def file_sha256(path: Path) -> str:
@@ -129,6 +130,8 @@ def load_into(
             values that are not finite.
     """
     want = network.state_dict()
+    counters = {key for key, tensor in want.items() if not tensor.is_floating_point()}
+    check_unquantised({k: v for k, v in state_dict.items() if k not in counters}, source)
     try:
         adapted, notes = adapt(state_dict, network)
     except UserError as error:
@@ -144,9 +147,9 @@ def load_into(
         )
     if unlike:
         raise UserError(f"{source} does not fit {asked}: {_reasons(adapted, want, taken_off)}")
-    ready = {key: _ready(key, adapted[key], want[key].dtype, source) for key in want}
+    ready = {key: in_format(key, adapted[key], want[key].dtype, source) for key in want}
     network.load_state_dict(ready, strict=True)
-    return Loaded(weights_sha256(ready), (*notes, *_about_dtypes(adapted)))
+    return Loaded(weights_sha256(ready), (*notes, *about_formats(adapted)))
 
 
 def _reasons(have: Mapping[str, Tensor], want: Mapping[str, Tensor], taken_off: str) -> str:
@@ -198,41 +201,3 @@ def _other_grid(have: Tensor, want: Tensor) -> bool:
         and have.shape[2] == want.shape[2]
         and have.shape[1] != want.shape[1]
     )
-
-
-def _ready(key: str, tensor: Tensor, dtype: torch.dtype, source: str) -> Tensor:
-    """One tensor in the network's dtype, finite."""
-    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_meta:
-        raise UserError(f"{source}: {key} is a {tensor.layout} tensor; weights are dense numbers")
-    if dtype.is_floating_point and not tensor.dtype.is_floating_point:
-        raise UserError(
-            f"{source}: {key} holds {_name(tensor.dtype)}, and the network computes with "
-            f"{_name(dtype)}; quantised weights are not supported"
-        )
-    if tensor.is_floating_point() and tensor.element_size() == 1:
-        raise UserError(
-            f"{source}: {key} holds {_name(tensor.dtype)}, whose values need scales that are not "
-            "applied here; convert the weights to float32 first"
-        )
-    converted = tensor.to(dtype)
-    if converted.is_floating_point():
-        bad = int((~torch.isfinite(converted)).sum())
-        if bad:
-            raise UserError(
-                f"{source}: {key} has {bad} of {tensor.numel()} values that are not finite "
-                "(NaN or infinity); such weights cannot be evaluated"
-            )
-    return converted
-
-
-def _about_dtypes(state_dict: Mapping[str, Tensor]) -> Iterator[str]:
-    counts: dict[torch.dtype, int] = {}
-    for tensor in state_dict.values():
-        if tensor.is_floating_point() and tensor.dtype != torch.float32:
-            counts[tensor.dtype] = counts.get(tensor.dtype, 0) + 1
-    for dtype, count in counts.items():
-        yield f"{count} tensors were stored as {_name(dtype)} and are evaluated in float32."
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")

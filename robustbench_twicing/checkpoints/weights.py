@@ -6,15 +6,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ..errors import UserError
 from ..models.spec import ModelSpec
 from .architecture import is_ambiguous
+from .beside.adapter import merge_adapter, refuse_unmerged
 from .bundled import ZOO, bundled_file
-from .contents import Choice, find_weights
+from .constants import Constants, take_constants
+from .contents import Choice, Weights, find_weights
 from .declared import check_declared, declared_architectures, training_facts
-from .pretrained import fetch_pretrained, timm_state_dict
+from .hub import fetch_pretrained, timm_state_dict
 from .reading import read_checkpoint
 from .state_dict import file_sha256, load_into, weights_sha256
 
@@ -24,7 +26,7 @@ LARGEST_SEED = 2**63
 
 @dataclass(frozen=True)
 class Given:
-    """A network with weights, and what a record says of them."""
+    """A network with weights, what a record says of them, and the file's own mean and std."""
 
     network: nn.Module
     checkpoint: str
@@ -34,6 +36,7 @@ class Given:
     notes: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    constants: Constants | None = None
 
     def training_size_notes(self, crop: int) -> tuple[str, ...]:
         """A sentence where the file says that it was trained at another input size, in pixels."""
@@ -55,6 +58,7 @@ def give_weights(
     weights: Choice = "auto",
     arch_override: bool = False,
     beside: Mapping[str, str] | None = None,
+    adapter: str | None = None,
 ) -> Given:
     """Build a network and give it weights.
 
@@ -66,6 +70,7 @@ def give_weights(
         weights: see `find_weights`.
         arch_override: see `check_declared`.
         beside: architectures that files beside the checkpoint name, by where they do.
+        adapter: a LoRA adapter to merge into the file's weights.
 
     Raises:
         UserError: no checkpoint, or one that cannot be used, with the reason.
@@ -75,6 +80,8 @@ def give_weights(
             f"no checkpoint was given for {asked}, and none is implied; {_ways(asked, spec)}"
         )
     named = checkpoint in (PRETRAINED, BUNDLED) or checkpoint.startswith(RANDOM)
+    if named and adapter is not None:
+        raise UserError(f"an adapter is merged into a file's weights, not into {checkpoint} ones")
     if named and weights == "ema":
         raise UserError(f"{checkpoint} weights of {asked} have no EMA; leave --weights out")
     if checkpoint.startswith(RANDOM) or checkpoint == RANDOM.rstrip(":"):
@@ -85,7 +92,8 @@ def give_weights(
         return _pretrained(network, asked, spec)
     if checkpoint == BUNDLED:
         return _bundled(network, asked, spec)
-    return _from_file(network, checkpoint, asked, spec, weights, arch_override, beside or {})
+    from_file = _File(checkpoint, asked, spec, weights, arch_override, beside or {}, adapter)
+    return from_file.into(network)
 
 
 def _ways(asked: str, spec: ModelSpec | None) -> str:
@@ -147,7 +155,7 @@ def _bundled(network: nn.Module, asked: str, spec: ModelSpec | None) -> Given:
     if spec is None:
         raise UserError(f"bundled weights are for the zoo; {asked} is your own code and has none")
     path = str(bundled_file(spec.name))
-    given = _from_file(network, path, asked, spec, "auto", False, {})
+    given = _File(path, asked, spec).into(network)
     facts = given.details
     note = (
         f"The weights come with the package: recipe {facts['recipe']}, seed {facts['seed']}, "
@@ -156,33 +164,55 @@ def _bundled(network: nn.Module, asked: str, spec: ModelSpec | None) -> Given:
     return replace(given, checkpoint=BUNDLED, notes=(note, *given.notes))
 
 
-def _from_file(
-    network: nn.Module,
-    checkpoint: str,
-    asked: str,
-    spec: ModelSpec | None,
-    weights: Choice,
-    arch_override: bool,
-    beside: Mapping[str, str],
-) -> Given:
-    file = read_checkpoint(checkpoint)
-    source, facts = str(file.path), training_facts(file.content)
-    declared = {**declared_architectures(file.content), **beside}
-    declared_notes, flags = _check_name(declared, spec, arch_override, source)
-    chosen = find_weights(file.content, weights, source=source, network=network.state_dict())
-    loaded = load_into(
-        network, chosen.state_dict, source=source, asked=asked, taken_off=chosen.prefix
-    )
-    return Given(
-        network,
-        checkpoint=checkpoint,
-        checkpoint_sha256=file.sha256,
-        weights=chosen.choice,
-        weights_sha256=loaded.sha256,
-        notes=(*declared_notes, *chosen.notes, *loaded.notes, *_about_start(facts)),
-        flags=flags,
-        details={**facts, "key": chosen.key, "container": file.container},
-    )
+@dataclass(frozen=True)
+class _File:
+    """A checkpoint, and what is asked of it."""
+
+    checkpoint: str
+    asked: str
+    spec: ModelSpec | None
+    weights: Choice = "auto"
+    arch_override: bool = False
+    beside: Mapping[str, str] = field(default_factory=dict)
+    adapter: str | None = None
+
+    def into(self, network: nn.Module) -> Given:
+        """Give a network its weights."""
+        file = read_checkpoint(self.checkpoint)
+        source, facts = str(file.path), training_facts(file.content)
+        declared = {**declared_architectures(file.content), **self.beside}
+        named_notes, flags = _check_name(declared, self.spec, self.arch_override, source)
+        keys = network.state_dict().keys()
+        chosen = find_weights(file.content, self.weights, source=source, network=keys)
+        refuse_unmerged(chosen.state_dict, source, keys)
+        state_dict, notes, details = self._prepared(chosen, source)
+        constants = None
+        if self.spec is not None:
+            state_dict, constants = take_constants(state_dict, keys, source)
+        loaded = load_into(
+            network, state_dict, source=source, asked=self.asked, taken_off=chosen.prefix
+        )
+        return Given(
+            network,
+            checkpoint=self.checkpoint,
+            checkpoint_sha256=file.sha256,
+            weights=chosen.choice,
+            weights_sha256=loaded.sha256,
+            notes=(*named_notes, *chosen.notes, *notes, *loaded.notes, *_about_start(facts)),
+            flags=flags,
+            details={**facts, "key": chosen.key, "container": file.container, **details},
+            constants=constants,
+        )
+
+    def _prepared(
+        self, chosen: Weights, source: str
+    ) -> tuple[dict[str, Tensor], tuple[str, ...], dict[str, Any]]:
+        """The file's weights with the adapter in them, a note on that, and what is recorded."""
+        if self.adapter is None:
+            return chosen.state_dict, (), {}
+        merged = merge_adapter(chosen.state_dict, self.adapter, source)
+        recorded = {"adapter": self.adapter, "adapter_sha256": merged.sha256}
+        return merged.state_dict, (merged.note,), recorded
 
 
 def _about_start(facts: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """From pixels in [0, 1] to logits: everything between a model's name and a number.
 
-- `loading`: `load_model`, from a name and a checkpoint; `making`: of a model by name;
-  `user_code`: from code of one's own.
+- `loading`: `load_model`, from a name and a checkpoint, made in `making/`; `user_code`: from own
+  code.
 - `classifier`: `Classifier`, which holds preprocessing, network and `label_layers`.
 - `probe`: tokens and attention of every layer, shown while a network computes.
 - `gradient`: of the loss at the pixels; `precision`: number formats of the passes.

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -12,7 +13,8 @@ from ..models.family import ModelRecord
 from .classifier import Classifier
 from .device import choose_device
 from .kernels import Kernels, check_kernels, check_memory_format, use_onednn
-from .making import Made, table_model, user_model
+from .making.hugging_face import HF_PREFIX, hugging_face_model
+from .making.named import Made, table_model, user_model
 from .user_code import is_user_code
 
 
@@ -35,15 +37,17 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
     arch_override: bool = False,
     normalize: tuple[RGB, RGB] | None = None,
     classes: Sequence[int] | None = None,
+    adapter: str | Path | None = None,
 ) -> Classifier:
     """Load a model: pixels (N, 3, H, W) in [0, 1] to logits, frozen, in eval mode.
 
     Torch's global generator and settings are as before when it returns.
 
     Args:
-        name: of the table, ``timm:NAME`` or timm's, ``path/file.py:function``, ``module:function``.
+        name: of the table, ``timm:NAME`` or timm's, ``hf:FOLDER`` or ``hf:OWNER/NAME``,
+            ``path/file.py:function``, ``module:function``.
         checkpoint: a file; a folder with one, or with an index of shards; ``pretrained``;
-            ``bundled``; ``random:SEED``. A user's code may do without.
+            ``bundled``; ``random:SEED``. A user's code and ``hf:`` may do without.
         weights: ``plain``, ``ema``, or ``auto``: plain, and EMA only where there is no other.
         device: ``cpu``, ``cuda``, ``cuda:N``, or ``auto``.
         num_classes: for a network trained on data of one's own.
@@ -59,6 +63,7 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
         arch_override: load although the file names another architecture; stays as a flag.
         normalize: mean and std that a user's network expects; without it, it is given pixels.
         classes: keep these logits only (ImageNet-A and -R).
+        adapter: a LoRA adapter, peft's folder or file, to merge into the weights.
 
     Raises:
         UserError: anything that cannot be done as asked, in one line.
@@ -77,13 +82,18 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
         "memory_format": check_memory_format(memory_format),
     }
     checkpoint = None if checkpoint is None else str(checkpoint)
+    wishes: dict[str, Any] = {
+        "weights": weights,
+        "adapter": None if adapter is None else str(adapter),
+    }
     if is_user_code(name):
-        made = user_model(name, checkpoint, weights, parts, normalize)
+        made = user_model(name, checkpoint, wishes, parts, normalize)
     elif normalize is not None:
         raise UserError(f"normalize is for your own code; use --mean and --std with {name}")
     else:
-        wishes = {"weights": weights, "arch_override": arch_override}
-        made = table_model(name, checkpoint, parts, wishes, num_classes, attention)
+        wishes |= {"arch_override": arch_override}
+        make = hugging_face_model if name.startswith(HF_PREFIX) else table_model
+        made = make(name, checkpoint, parts, wishes, num_classes, attention)
     if computing["kernels"] == "onednn":
         use_onednn(made.given.network)
     return _classifier(made, classes, computing).to(target)

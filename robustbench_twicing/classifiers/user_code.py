@@ -19,7 +19,7 @@ from ..checkpoints.state_dict import file_sha256
 from ..errors import UserError
 
 FORM = "write it like path/file.py:function or module:function"
-_NOT_OURS = ("timm:", "hf-hub:", "hf_hub:", "local-dir:")
+_NOT_OURS = ("timm:", "hf:", "hf-hub:", "hf_hub:", "local-dir:")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class UserNetwork:
 
 
 def is_user_code(name: str) -> bool:
-    """Whether a model name points at code: it has a colon and is not one of timm's."""
+    """Whether a model name points at code: it has a colon and is no other form of name."""
     return ":" in name and not name.startswith(_NOT_OURS)
 
 

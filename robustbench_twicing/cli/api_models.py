@@ -11,7 +11,7 @@ from torch.nn.parameter import is_lazy
 from ..checkpoints.state_dict import weights_sha256
 from ..classifiers.classifier import Classifier
 from ..classifiers.loading import load_model
-from ..classifiers.making import USER_PREPROCESSING
+from ..classifiers.making.named import USER_PREPROCESSING
 from ..data.arrays import ArrayImages
 from ..data.dataset import Dataset
 from ..data.preprocessing import RGB, Preprocessing

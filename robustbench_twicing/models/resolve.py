@@ -52,6 +52,11 @@ def _find(name: str) -> ModelSpec:
         return MODELS[canonical]
     if name.endswith(".py"):
         raise UserError(f"{name!r} is a file of code; name a function in it, like {name}:build")
+    if name.startswith("hf:"):
+        raise UserError(
+            f"{name!r} is described by its folder alone: inspect FOLDER says what it is, and eval "
+            "--model takes it"
+        )
     refuse_unsupported(name)
     # Imported here: names of ours are found without waiting for timm.
     from .timm_models import timm_names, timm_spec

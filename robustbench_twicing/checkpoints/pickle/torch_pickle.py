@@ -97,6 +97,12 @@ def load_surveyed(path: Path, *, in_place: bool) -> Any:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reasons = [line for line in lines if not line.startswith("Check the documentation")]
         last = reasons[-1] if reasons else type(error).__name__
+        if "UntypedStorage" in last:  # what torch.save wrote and torch.load does not know
+            raise UserError(
+                f"{path} holds numbers of a format, as float8, that torch cannot read from its old "
+                "container: quantised weights, whose values need scales that are not applied here; "
+                "convert the weights to float32 first"
+            ) from error
         raise UserError(f"{path} is damaged: {last}; {COPY_AGAIN}") from error
 
 

@@ -47,6 +47,8 @@ def inspect(
     _file(console, inspection)
     for kind, weights in inspection.weights.items():
         _weights(console, kind, weights)
+    if inspection.remarks:
+        _grid(console, "Beside them", {"notes": "\n".join(inspection.remarks)})
     _architecture(console, inspection)
     _candidates(console, inspection)
     if data is not None:

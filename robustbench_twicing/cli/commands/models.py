@@ -31,7 +31,7 @@ def models(
     ] = False,
     json: Json = False,
 ) -> None:
-    """List the models by name; any timm model can be had besides, as timm:NAME."""
+    """List the models by name; timm's, Hugging Face's and your own can be had besides."""
     from ...models.resolve import resolve_model
     from ...models.table import MODELS
     from ..terminal import Console, print_records
@@ -49,6 +49,11 @@ def models(
         console = Console(width=WIDTH_IN_FILES)
     table = _counted(chosen) if verbose else _named(chosen)
     console.print(table)
+    if pattern is None:
+        console.print(
+            "Besides: timm:NAME; hf:FOLDER, hf:OWNER/NAME of Hugging Face; path/file.py:function",
+            markup=False,
+        )
     if any(spec.twicing for spec in chosen):
         console.print(
             "Twicing models take a layer placement, 1-based and inclusive: NAME[10-12]",

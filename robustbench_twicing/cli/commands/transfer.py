@@ -10,9 +10,9 @@ from ..request.command import add_command
 from ..request.output import OutputOptions
 
 OPTIONS = (
-    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override"),
+    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override", "adapter"),
     *("attention", "kernels", "memory_format"),
-    *("resize", "crop", "interpolation", "mean", "std", "normalize"),
+    *("resize", "squash", "crop", "interpolation", "mean", "std", "normalize"),
     *("batch_size", "part_size", "device", "threads", "max_hours", "shard", "out"),
     *("notes", "json", "quiet"),
 )

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 IMAGES = 4
 DEFAULT_DATA = "samples:imagenet"
 OPTIONS = (
-    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override"),
+    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override", "adapter"),
     *("data", "labels", "classes", "limit", "limit_seed", "eps"),
     *("attention", "kernels", "memory_format"),
-    *("resize", "crop", "interpolation", "mean", "std", "normalize"),
+    *("resize", "squash", "crop", "interpolation", "mean", "std", "normalize"),
     *("device", "threads", "seed"),
 )
 """Those of eval that change what is compared."""

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ...data.dataset import Dataset
 
 SHARED = (
-    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override"),
+    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override", "adapter"),
     *("data", "labels", "classes", "limit", "limit_seed"),
     *("protocol", "set", "imagenet_c", "imagenet_c_jpeg", "imagenet_c_size", "frost_dir"),
     *("attention", "memory_format"),
-    *("resize", "crop", "interpolation", "mean", "std", "normalize", "on_bad_image"),
+    *("resize", "squash", "crop", "interpolation", "mean", "std", "normalize", "on_bad_image"),
     *("batch_size", "device", "threads", "workers", "cache", "seed", "out"),
 )
 """Those of eval that change what is analysed, or how it is computed."""

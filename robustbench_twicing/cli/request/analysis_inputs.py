@@ -27,8 +27,8 @@ from .models import load_models
 from .options import EvalOptions
 
 OF_THE_RUN = (
-    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override"),
-    *("resize", "crop", "interpolation", "mean", "std", "normalize"),
+    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override", "adapter"),
+    *("resize", "squash", "crop", "interpolation", "mean", "std", "normalize"),
 )
 """Options that a run has answered."""
 ONE_DATA = (
@@ -140,6 +140,7 @@ def _reload(evaluation: Evaluation, run: Path, options: AnalysisOptions) -> Clas
             weights=cast(Any, record.weights or "auto"),
             num_classes=classes if isinstance(classes, int) else None,
             arch_override=OVERRIDE_FLAG in record.flags,
+            adapter=record.details.get("adapter"),
             attention=options.attention,
             memory_format=options.memory_format,
             **evaluation.preprocessing.as_dict(),

@@ -15,6 +15,9 @@ from ...evaluation.tasks import Task
 from ...evaluation.validation import check_request
 from .options import EvalOptions
 
+NO_ADAPTER = "none"
+"""Of --adapter: a model without any, among others with one."""
+
 
 def set_threads(threads: int | None) -> None:
     """Limit the network's CPU threads.
@@ -62,10 +65,11 @@ def load_models(options: EvalOptions, tasks: Sequence[Task] = ()) -> LoadedModel
     if skip and tasks:
         check_request({}, tasks)  # what is wrong with the data is no model's fault
     labels = options.label or [""] * len(options.model)
+    adapters = options.adapter or [NO_ADAPTER] * len(options.model)
     loaded, left_out = list[tuple[str, Classifier]](), list[str]()
-    for argument, label in zip(options.model, labels, strict=True):
+    for argument, label, adapter in zip(options.model, labels, adapters, strict=True):
         try:
-            model = _load(options, argument)
+            model = _load(options, argument, adapter)
             if skip and tasks:
                 check_request({label or model.record.model: model}, tasks)
             loaded.append((label, model))
@@ -90,10 +94,7 @@ def _check_options(options: EvalOptions) -> None:
         raise UserError(f"--num-classes {options.num_classes} is not a positive number")
     if options.on_bad_model not in ("stop", "skip"):
         raise UserError(f"--on-bad-model {options.on_bad_model!r} is unknown; it is stop or skip")
-    if options.label and len(options.label) != len(options.model):
-        raise UserError(
-            f"{len(options.label)} --label for {len(options.model)} --model; give one for each"
-        )
+    _check_counts(options)
     parse_normalize(options.normalize)
     parse_triple("--mean", options.mean)
     parse_triple("--std", options.std)
@@ -105,7 +106,20 @@ def _check_options(options: EvalOptions) -> None:
             raise UserError(f"--model {argument} names a checkpoint, and --checkpoint another one")
 
 
-def _load(options: EvalOptions, argument: str) -> Classifier:
+def _check_counts(options: EvalOptions) -> None:
+    """What goes by the order of --model is there for each."""
+    without = f", {NO_ADAPTER} for one without"
+    for option, given, more in (
+        ("--label", options.label, ""),
+        ("--adapter", options.adapter, without),
+    ):
+        if given and len(given) != len(options.model):
+            raise UserError(
+                f"{len(given)} {option} for {len(options.model)} --model; give one for each{more}"
+            )
+
+
+def _load(options: EvalOptions, argument: str, adapter: str) -> Classifier:
     name, _, checkpoint = argument.partition("=")
     return load_model(
         name,
@@ -117,7 +131,9 @@ def _load(options: EvalOptions, argument: str) -> Classifier:
         kernels=cast(Any, options.kernels),
         memory_format=options.memory_format,
         normalize=parse_normalize(options.normalize),
+        adapter=None if adapter == NO_ADAPTER else adapter,
         resize=options.resize,
+        squash=options.squash,
         crop=options.crop,
         interpolation=options.interpolation,
         mean=parse_triple("--mean", options.mean),

@@ -80,13 +80,12 @@ class EvalOptions:
     limit_seed: Annotated[
         int, _opt("--limit-seed", help="Of the choice of --limit's images.", panel=WHAT)
     ] = 0
+    adapter: Annotated[
+        list[str],
+        _opt("--adapter", help="LoRA adapter to merge; one per --model, or none.", panel=WHAT),
+    ] = field(default_factory=list)
     arch_override: Annotated[
-        bool,
-        _opt(
-            "--arch-override",
-            help="Load although the file names another architecture; flagged.",
-            panel=WHAT,
-        ),
+        bool, _opt("--arch-override", help="Though the file names another; flagged.", panel=WHAT)
     ] = False
     suite: Annotated[
         str | None,
@@ -186,6 +185,10 @@ class EvalOptions:
     resize: Annotated[
         int | None, _opt("--resize", help="Shorter side after resizing, pixels.", panel=IMAGES)
     ] = None
+    squash: Annotated[
+        bool | None,
+        _opt("--squash/--no-squash", help="Resize to a square, or keep proportions.", panel=IMAGES),
+    ] = None
     crop: Annotated[
         int | None, _opt("--crop", help="Side of the centre crop, pixels.", panel=IMAGES)
     ] = None
@@ -238,12 +241,7 @@ class EvalOptions:
     ] = None
     save_adversarial: Annotated[
         int,
-        _opt(
-            "--save-adversarial",
-            metavar="N",
-            help="Keep the adversarial images of the first N images.",
-            panel=RUN,
-        ),
+        _opt("--save-adversarial", metavar="N", help="Keep those of the first N.", panel=RUN),
     ] = 0
     out: Annotated[
         str | None, _opt("--out", help="Run folder; continues where it stopped.", panel=RUN)

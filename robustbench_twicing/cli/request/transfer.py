@@ -155,9 +155,10 @@ def _check_pixels(
     different = [name for name in theirs if ours.get(name) != theirs[name]]
     if different:
         words = ", ".join(f"{name} {ours[name]} and not {theirs[name]}" for name in different)
-        options = " ".join(
-            f"--{name} {theirs[name]}" for name in different if theirs[name] is not None
-        )
+        given = {name: f"--{name} {theirs[name]}" for name in different if theirs[name] is not None}
+        if "squash" in given:
+            given["squash"] = "--squash" if theirs["squash"] else "--no-squash"
+        options = " ".join(given.values())
         advice = f"give {options} if the network is meant for that" if options else "name another"
         raise UserError(
             f"{label} sees other pixels than {source_label}, on which the images were made: "

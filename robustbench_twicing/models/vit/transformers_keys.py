@@ -44,9 +44,34 @@ _PROJECTIONS = {
 }
 
 
+_SAVED = [
+    (
+        re.compile(rf"(?<![\w.])((?:vit|deit)\.)layers\.(\d+)\.{network}\b"),
+        rf"\1encoder.layer.\2.{file}",
+    )
+    for network, file in (
+        ("attention.q_proj", "attention.attention.query"),
+        ("attention.k_proj", "attention.attention.key"),
+        ("attention.v_proj", "attention.attention.value"),
+        ("attention.o_proj", "attention.output.dense"),
+        ("mlp.fc1", "intermediate.dense"),
+        ("mlp.fc2", "output.dense"),
+        ("layernorm_before", "layernorm_before"),
+        ("layernorm_after", "layernorm_after"),
+    )
+]
+
+
 def is_transformers(state: Mapping[str, Tensor]) -> bool:
     """Whether the keys are those of transformers' ViT or DeiT."""
     return any(key.endswith("embeddings.patch_embeddings.projection.weight") for key in state)
+
+
+def as_in_files(key: str) -> str:
+    """The key that transformers saves for one of a network of transformers 5; others stay."""
+    for network, file in _SAVED:
+        key = network.sub(file, key)
+    return key
 
 
 def from_transformers(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -106,7 +106,7 @@ def test_an_activation_or_heads_of_another_network_are_refused(make: Make) -> No
     with pytest.raises(UserError, match="says 4 attention heads, and fmnist_deit has 2"):
         load_model("fmnist_deit", folder)
     folder, _ = make("ViTForImageClassification", hidden_act="gelu_new")
-    with pytest.raises(UserError, match="hidden_act 'gelu_new' is not DeiT's gelu"):
+    with pytest.raises(UserError, match="hidden_act 'gelu_new', and fmnist_deit computes with"):
         load_model("fmnist_deit", folder)
 
 
@@ -126,6 +126,7 @@ def test_inspect_recognises_the_layout(vit: tuple[Path, Any]) -> None:
     inspection = inspect_checkpoint(vit[0])
     assert "fmnist_deit" in [candidate.name for candidate in inspection.candidates]
     assert any("transformers' layout" in note for note in inspection.weights["plain"].notes)
+    assert any(f"--model hf:{vit[0]} evaluates it as it is" in note for note in inspection.remarks)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +148,7 @@ def test_photographs_become_what_processors_make_of_them(
     transformers = pytest.importorskip("transformers")
     processor = getattr(transformers, f"{kind}Pil")(**settings)
     processor.save_pretrained(tmp_path)
-    from robustbench_twicing.checkpoints.config_file import read_expected
+    from robustbench_twicing.checkpoints.beside.config_file import read_expected
     from robustbench_twicing.data.preprocessing import Preprocessing
 
     shown = Preprocessing(1, None).override(**read_expected(tmp_path).parts)

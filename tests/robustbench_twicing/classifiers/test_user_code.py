@@ -252,3 +252,17 @@ def test_a_checkpoint_for_user_code_is_loaded_strictly(file: Path, tmp_path: Pat
     for checkpoint in ("random:0", "pretrained"):
         with pytest.raises(UserError, match="your own code"):
             load_model(f"{file}:build", checkpoint)
+
+
+@pytest.mark.slow
+def test_the_example_takes_weights_as_robustbench_keeps_them(tmp_path: Path) -> None:
+    """A look-alike of its files: torchvision's keys behind the prefixes of two wrappers."""
+    example = Path(__file__).parents[3] / "examples" / "robustbench_weights.py"
+    name = f"{example}:resnet18"
+    state = load_user_network(name).network.state_dict()
+    weights = {f"module.model.{key}": tensor + 1 for key, tensor in state.items()}
+    torch.save({"state_dict": weights}, tmp_path / "weights.pt")
+    half = ((0.5,) * 3, (0.5,) * 3)
+    model = load_model(name, tmp_path / "weights.pt", normalize=half)
+    assert torch.equal(model.network.state_dict()["fc.bias"], state["fc.bias"] + 1)
+    assert model.std.tolist() == [0.5] * 3

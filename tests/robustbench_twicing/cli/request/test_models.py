@@ -1,10 +1,13 @@
 """--on-bad-model skip: a model that cannot be evaluated does not keep the others from it."""
 
 import csv
+import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file, save_file
 
 from robustbench_twicing.checkpoints.bundled import bundled_file
@@ -126,3 +129,42 @@ def test_plan_says_it_too(
     out = capsys.readouterr().out
     assert f"warning: left out: --model {headless}: " in out
     assert "Basis: one forward pass" in out
+
+
+@pytest.fixture
+def adapted(tmp_path: Path) -> tuple[str, str]:
+    """The bundled DeiT's file, and a LoRA adapter that turns its first image's class round."""
+    shutil.copy(bundled_file("fmnist_deit"), tmp_path / "base.safetensors")
+    folder = tmp_path / "adapter"
+    folder.mkdir()
+    matrices = {
+        "base_model.model.head.lora_A.weight": torch.ones(1, 64),
+        "base_model.model.head.lora_B.weight": torch.eye(10)[:1].T.contiguous(),
+    }
+    save_file(matrices, folder / "adapter_model.safetensors")
+    (folder / "adapter_config.json").write_text('{"peft_type": "LORA", "lora_alpha": 9}')
+    return f"fmnist_deit={tmp_path / 'base.safetensors'}", str(folder)
+
+
+def test_an_adapter_goes_with_the_model_in_its_place(
+    adapted: tuple[str, str], tmp_path: Path, evaluate: Evaluate
+) -> None:
+    model, adapter = adapted
+    both = ("--model", model, "--model", model, "--label", "base", "--label", "tuned")
+    assert evaluate(*both, "--adapter", "none", "--adapter", adapter) == 0
+    base, tuned = (
+        evaluation["record"]
+        for evaluation in json.loads((tmp_path / "run" / "run.json").read_text())["evaluations"]
+    )
+    assert base["weights_sha256"] != tuned["weights_sha256"]
+    assert base["checkpoint_sha256"] == tuned["checkpoint_sha256"]
+    assert "adapter" not in base["details"]
+    assert tuned["details"]["adapter"] == adapter
+
+
+def test_as_many_adapters_as_models_are_given(
+    adapted: tuple[str, str], evaluate: Evaluate, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model, adapter = adapted
+    assert evaluate("--model", model, "--model", GOOD, "--adapter", adapter) == 1
+    assert "1 --adapter for 2 --model; give one for each, none for one" in capfd.readouterr().err

@@ -6,19 +6,20 @@ from typing import Any
 
 import torch
 
-from ..checkpoints.config_file import Expected, read_expected
-from ..checkpoints.contents import Choice
-from ..checkpoints.state_dict import weights_sha256
-from ..checkpoints.weights import BUNDLED, PRETRAINED, Given, give_weights
-from ..data.imagenet import NUM_CLASSES
-from ..data.preprocessing import RGB, Preprocessing
-from ..errors import UserError
-from ..models.build import build_model
-from ..models.family import FAMILIES, ModelAbout, model_about
-from ..models.resolve import resolve_model
-from ..models.spec import ModelSpec
-from .user_code import load_user_network
+from ...checkpoints.beside.config_file import Expected, read_expected
+from ...checkpoints.state_dict import weights_sha256
+from ...checkpoints.weights import BUNDLED, PRETRAINED, Given, give_weights
+from ...data.imagenet import NUM_CLASSES
+from ...data.preprocessing import RGB, Preprocessing
+from ...errors import UserError
+from ...models.build import build_model
+from ...models.family import FAMILIES, ModelAbout, model_about
+from ...models.resolve import resolve_model
+from ...models.spec import ModelSpec
+from ..user_code import load_user_network
 
+GELU = "gelu"
+"""The exact one, with which DeiT and all of its variants compute."""
 USER_PREPROCESSING = Preprocessing(crop=224, resize=256)
 """For networks that say nothing of their input."""
 
@@ -74,7 +75,7 @@ def table_model(
         name: see `load_model`, as are all others.
         checkpoint: its weights.
         parts: of the preprocessing, by request.
-        wishes: ``weights`` and ``arch_override``, for `give_weights`.
+        wishes: ``weights``, ``adapter`` and ``arch_override``, for `give_weights`.
         num_classes: by request.
         attention: by request.
 
@@ -93,12 +94,13 @@ def table_model(
     given = give_weights(
         lambda: build_model(spec.family, **sizes), checkpoint, spec.name, spec=spec, **wishes
     )
+    preprocessing, of_file = _with_constants(preprocessing, given, parts)
     return Made(
         spec.name,
         spec.family,
         given,
         preprocessing,
-        (*expected.notes, *notes, *filter(None, [family.note])),
+        (*expected.notes, *notes, *of_file, *filter(None, [family.note])),
         sizes,
         code_sha256=family.code_sha256(given.network),
         about=model_about(spec.family, sizes),
@@ -108,7 +110,7 @@ def table_model(
 def user_model(
     name: str,
     checkpoint: str | None,
-    weights: Choice,
+    wishes: Mapping[str, Any],
     parts: Mapping[str, Any],
     normalize: tuple[RGB, RGB] | None,
 ) -> Made:
@@ -117,7 +119,7 @@ def user_model(
     Args:
         name: ``path/file.py:function`` or ``module:function``.
         checkpoint: its weights; None for those that the code gives it.
-        weights: which of those in the file.
+        wishes: ``weights`` and ``adapter``, for `give_weights`.
         parts: of the preprocessing, by request.
         normalize: mean and std that it expects; None for one that takes pixels.
     """
@@ -144,9 +146,24 @@ def user_model(
     digest = weights_sha256(tensors)
     given = Given(user.network, "user code", user.file_sha256, weights_sha256=digest)
     if checkpoint is not None:
-        given = give_weights(lambda: user.network, checkpoint, name, spec=None, weights=weights)
+        given = give_weights(lambda: user.network, checkpoint, name, spec=None, **wishes)
+    elif wishes["adapter"] is not None:
+        raise UserError(f"an adapter is merged into a file's weights; give {name} a --checkpoint")
     said, source = (*expected.notes, *notes), user.file_sha256
     return Made(name, "user", given, preprocessing, said, {}, normalize is None, source)
+
+
+def _with_constants(
+    preprocessing: Preprocessing, given: Given, parts: Mapping[str, Any]
+) -> tuple[Preprocessing, list[str]]:
+    """Mean and std that the weights' own file keeps, which stand above all but the request."""
+    if given.constants is None:
+        return preprocessing, []
+    kept = {"mean": given.constants.mean, "std": given.constants.std}
+    listed = ", ".join(f"{part} {value}" for part, value in kept.items())
+    note = f"{' and '.join(given.constants.keys)} in the file say: {listed}."
+    asked = {part: kept[part] for part in kept if parts[part] is None}
+    return preprocessing.override(**asked), [note]
 
 
 def _beside(checkpoint: str | None, *, pixels: bool = False) -> Expected:
@@ -162,6 +179,12 @@ def _described(spec: ModelSpec, expected: Expected) -> dict[str, Any]:
         raise UserError(
             f"config.json beside the weights says {expected.sizes['num_heads']} attention heads, "
             f"and {spec.name} has {heads}; name a model that has as many"
+        )
+    activation = expected.sizes.get("activation", GELU)
+    if heads is not None and activation != GELU:
+        raise UserError(
+            f"config.json beside the weights says hidden_act {activation!r}, and {spec.name} "
+            f"computes with {GELU}; hf:FOLDER evaluates it as it is"
         )
     known = FAMILIES[spec.family].size_names
     return {name: size for name, size in expected.sizes.items() if name in known}

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from robustbench_twicing.checkpoints import pretrained
+from robustbench_twicing.checkpoints import hub
 from robustbench_twicing.checkpoints.state_dict import weights_sha256
 from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.errors import UserError
@@ -35,7 +35,7 @@ class Hub:
             "try_to_load_from_cache",
             lambda repository, file: str(cached) if cached else None,
         )
-        monkeypatch.setattr(pretrained, "urlopen", self.refuse)
+        monkeypatch.setattr(hub, "urlopen", self.refuse)
 
     def refuse(self, request: Any, timeout: float) -> None:
         self.asked.append((request.full_url, timeout))

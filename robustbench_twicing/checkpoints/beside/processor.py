@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..data.preprocessing import INTERPOLATIONS
-from ..errors import UserError
+from ...data.preprocessing import INTERPOLATIONS
+from ...errors import UserError
 
 _RESAMPLE = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}
 """Pillow's numbers of filters."""

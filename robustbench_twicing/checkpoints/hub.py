@@ -1,5 +1,6 @@
-"""The weights that timm publishes for a model, from the Hugging Face hub or its local cache."""
+"""What the Hugging Face hub publishes, from its local cache first: timm's weights, repositories."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.error import URLError
@@ -13,6 +14,15 @@ from ..models.spec import ModelSpec
 PATIENCE = 5
 """Seconds to wait for the hub's first answer; the hub's own client retries for most of a minute."""
 _FILE = "model.safetensors"
+WANTED = (
+    "config.json",
+    "preprocessor_config.json",
+    _FILE,
+    f"{_FILE}.index.json",
+    "model-*.safetensors",
+)
+"""Files of a repository that are data for a classifier; its code is not downloaded."""
+_REPOSITORY = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?", re.ASCII)
 
 
 def fetch_pretrained(spec: ModelSpec) -> Path:
@@ -39,6 +49,39 @@ def fetch_pretrained(spec: ModelSpec) -> Path:
         return Path(hf_hub_download(config.hf_hub_id, file, etag_timeout=PATIENCE))
     except (OSError, ValueError) as error:
         raise _unreachable(config.hf_hub_id, spec.name, error) from error
+
+
+def find_folder(place: str) -> Path:
+    """The folder of a network that Hugging Face's libraries saved.
+
+    Args:
+        place: a folder, or the name of a repository of the hub, like
+            ``google/vit-base-patch16-224``, which is downloaded unless it is in the hub's cache.
+
+    Raises:
+        UserError: neither, or a repository that is not cached while the hub cannot be reached.
+    """
+    from huggingface_hub import snapshot_download
+
+    folder = Path(place).expanduser()
+    if place and folder.is_dir():
+        return folder
+    if folder.exists() or not _REPOSITORY.fullmatch(place):
+        raise UserError(
+            f"hf:{place}: {place or 'nothing'} is no folder; write hf:FOLDER with the folder of a "
+            "config.json and its weights, or hf:OWNER/NAME for a repository of the Hugging Face hub"
+        )
+    try:
+        cached = Path(snapshot_download(place, local_files_only=True, allow_patterns=[*WANTED]))
+        if any((cached / name).is_file() for name in (_FILE, f"{_FILE}.index.json")):
+            return cached
+    except (OSError, ValueError):
+        pass  # it is not in the cache, or not all of it
+    _check_reachable(place, "config.json", f"hf:{place}")
+    try:
+        return Path(snapshot_download(place, allow_patterns=[*WANTED], etag_timeout=PATIENCE))
+    except (OSError, ValueError) as error:
+        raise _unreachable(place, f"hf:{place}", error) from error
 
 
 def timm_state_dict(spec: ModelSpec, state_dict: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -74,7 +117,7 @@ def _check_reachable(repository: str, file: str, name: str) -> None:
 def _unreachable(repository: str, name: str, error: object) -> UserError:
     last = [line.strip() for line in str(error).splitlines() if line.strip()][-1:]
     return UserError(
-        f"the pretrained weights of {name} ({repository}) are not in the local cache and the "
+        f"the weights of {name} ({repository}) are not in the local cache and the "
         f"Hugging Face hub does not give them ({last[0] if last else type(error).__name__}); "
-        "go online once, or give the path of a checkpoint"
+        "go online once, or give the path of a checkpoint or a folder"
     )

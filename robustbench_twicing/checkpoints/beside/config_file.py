@@ -5,17 +5,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..data.preprocessing import INTERPOLATIONS
-from ..errors import UserError
-from ..files.text import read_json
+from ...data.preprocessing import INTERPOLATIONS
+from ...errors import UserError
+from ...files.text import read_json
+from .label_order import check_labels
 from .processor import parts_of_processor, triple
 
 CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
 """The second is Hugging Face's, whose first holds no mean and deviation."""
 SAME_MATHEMATICS = ("vit", "deit")
 """Model types of transformers whose networks are DeiT's."""
-GELU = "gelu"
-"""The exact one, with which DeiT and all of its variants compute."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +26,9 @@ class Expected:
         num_classes: length of the network's output; None where nothing says it.
         notes: sentences on what was read, and on what is not done.
         declared: ``config.json architecture`` -> timm's name of the network, where it is said.
-        sizes: ``num_heads`` and ``norm_eps``, which weights do not show, where transformers'
-            config.json describes a ViT or DeiT.
+        sizes: ``num_heads``, ``norm_eps`` and ``activation``, which weights do not show, where
+            transformers' config.json describes a ViT or DeiT.
+        network: transformers' or timm's name of the network that is described; empty where none is.
         crop_share: side of the crop over the shorter side after resizing, where no side is named.
     """
 
@@ -37,6 +37,7 @@ class Expected:
     notes: tuple[str, ...] = ()
     declared: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, Any] = field(default_factory=dict)
+    network: str = ""
     crop_share: float | None = None
 
     def for_crop(self, crop: int) -> dict[str, Any]:
@@ -68,6 +69,8 @@ def read_expected(checkpoint: str | Path | None, *, pixels: bool = False) -> Exp
     parts, share = _timms(config, folder / CONFIG)
     parts |= parts_of_processor(processor, config, folder / PROCESSOR) if processor else {}
     notes = [*_said(parts, share, file.name)]
+    names = config.get("id2label")
+    notes += filter(None, [check_labels(names, folder / CONFIG) if isinstance(names, dict) else ""])
     constants = [parts.pop(part) for part in ("mean", "std") if pixels and part in parts]
     if constants:
         said = "/".join(",".join(map(str, triple)) for triple in constants)
@@ -75,13 +78,14 @@ def read_expected(checkpoint: str | Path | None, *, pixels: bool = False) -> Exp
             f"Own code is given pixels: mean and std of {file.name} are not applied; if the "
             f"network expects them, say --normalize {said}."
         )
-    name = config.get("architecture")
+    name, kind = config.get("architecture"), config.get("model_type")
     return Expected(
         parts,
         _classes(config),
         tuple(notes),
         {f"{CONFIG} architecture": name} if isinstance(name, str) and name else {},
-        _sizes(config, folder / CONFIG),
+        _sizes(config),
+        next((text for text in (name, kind) if isinstance(text, str)), ""),
         share,
     )
 
@@ -143,14 +147,13 @@ def _side(values: Mapping[str, Any]) -> int | None:
     return size if type(size) is int and size > 0 else None
 
 
-def _sizes(values: Mapping[str, Any], file: Path) -> dict[str, Any]:
+def _sizes(values: Mapping[str, Any]) -> dict[str, Any]:
     """What the numbers of a ViT or DeiT of transformers depend on beside its weights."""
     if values.get("model_type") not in SAME_MATHEMATICS:
         return {}
-    if values.get("hidden_act", GELU) != GELU:
-        raise UserError(
-            f"{file}: hidden_act {values['hidden_act']!r} is not DeiT's {GELU}; evaluate it as "
-            f"hf:{file.parent}"
-        )
-    named = {"num_heads": "num_attention_heads", "norm_eps": "layer_norm_eps"}
+    named = {
+        "num_heads": "num_attention_heads",
+        "norm_eps": "layer_norm_eps",
+        "activation": "hidden_act",
+    }
     return {ours: values[theirs] for ours, theirs in named.items() if theirs in values}

@@ -10,7 +10,7 @@ import torch
 from PIL import Image
 
 from robustbench_twicing import load_model
-from robustbench_twicing.checkpoints.config_file import read_expected
+from robustbench_twicing.checkpoints.beside.config_file import read_expected
 from robustbench_twicing.errors import UserError
 
 HALF = (0.5, 0.5, 0.5)

@@ -1,0 +1,5 @@
+"""From a name to a network with its weights, and to what the record says of both.
+
+- `named`: models of the table and of timm, and a user's own code.
+- `hugging_face`: folders of Hugging Face, built by `transformers_network`.
+"""
