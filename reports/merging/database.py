@@ -32,6 +32,18 @@ NAMED = pa.schema(
 )
 
 
+class Files(NamedTuple):
+    """Parquet files of parts with the same columns.
+
+    Attributes:
+        paths: of the files.
+        images: positions in the data set of the records that count, where these are not all.
+    """
+
+    paths: tuple[Path, ...]
+    images: range | None = None
+
+
 class Source(NamedTuple):
     """Where records of some entries are from.
 
@@ -39,14 +51,14 @@ class Source(NamedTuple):
         columns: by position of an entry, its column in the tally; records of other entries are not
             counted.
         tally: what is counted of the records.
-        files: Parquet parts, those with the same columns together; or none, and
+        files: Parquet files; or none, and
         table: gives the name of a table in the database, with the columns of `RECORD_SCHEMA` and
             ``entry``.
     """
 
     columns: Mapping[int, int]
     tally: Tally
-    files: Sequence[Sequence[Path]] = ()
+    files: Sequence[Files] = ()
     table: Callable[[], str] | None = None
 
 
@@ -144,22 +156,25 @@ class Database:
             every = "unnest(range(entry, entry + budgets)) AS entry"
             return f"(SELECT {values}, {every} FROM main.{source.table()})"
         # A condition that stands in the query lets DuckDB pass over all other records unread.
-        few = f" WHERE condition IN ({', '.join(map(_quoted, sorted(conditions)))})"
-        where = few if len(conditions) <= FEW_CONDITIONS else ""
-        return f"({' UNION ALL '.join(self._parts(paths) + where for paths in source.files)})"
+        few = f"condition IN ({', '.join(map(_quoted, sorted(conditions)))})"
+        where = few if len(conditions) <= FEW_CONDITIONS else "true"
+        return f"({' UNION ALL '.join(self._parts(files, where) for files in source.files)})"
 
-    def _parts(self, paths: Sequence[Path]) -> str:
+    def _parts(self, of: Files, where: str) -> str:
         """Records of parts, with NULL in columns that their version of the schema does not have."""
-        present = pq.read_schema(paths[0]).names
+        present = pq.read_schema(of.paths[0]).names
         columns = [
             _value(field)
             if field.name in present
             else f'NULL::{_sql_type(field.type)} AS "{field.name}"'
             for field in RECORD_SCHEMA
         ]
-        files = ", ".join(_quoted(_no_pattern(self._plain(path))) for path in paths)
+        files = ", ".join(_quoted(_no_pattern(self._plain(path))) for path in of.paths)
+        if of.images is not None:
+            where += f' AND "index" BETWEEN {of.images[0]} AND {of.images[-1]}'
         return (
-            f"SELECT {', '.join(columns)} FROM read_parquet([{files}], hive_partitioning = false)"
+            f"SELECT {', '.join(columns)} FROM read_parquet([{files}], hive_partitioning = false) "
+            f"WHERE {where}"
         )
 
     def _plain(self, path: Path) -> Path:

@@ -1,7 +1,9 @@
 """Merge run folders; what would mix numbers is refused."""
 
 import json
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +37,10 @@ def merge(folders: Sequence[RunFolder]) -> Runs:
         identity = json.dumps(run_identity(folder.manifest), sort_keys=True)
         groups.setdefault(identity, []).append(folder)
     merged = _Merging()
+    reading = ExitStack()
+    weakref.finalize(merged.database, reading.close)
+    for folder in folders:
+        reading.enter_context(folder.reading())
     for shards in groups.values():
         flags = merged.add_sessions(shards)
         for evaluation in shards[0].manifest.evaluations:
@@ -219,8 +225,7 @@ def _check_once(folders: Sequence[RunFolder], evaluations: Sequence[Evaluation])
         return
     first: dict[int, Path] = {}
     for folder, evaluation in zip(folders, evaluations, strict=True):
-        missing = set(folder.missing(evaluation))
-        for part in set(range(folder.part_count(evaluation))) - missing:
+        for part in (part for file in folder.files(evaluation) for part in file.parts):
             if part in first:
                 size = folder.manifest.part_size
                 last = min((part + 1) * size, evaluation.dataset.n_images)

@@ -1,8 +1,7 @@
 """Every part of a run is read once: checked and counted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,12 +13,13 @@ from robustbench_twicing.conditions.condition import CLEAN, Condition
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import Evaluation
+from robustbench_twicing.records.part_files import PartFile
 from robustbench_twicing.records.parts import PartMeta
 from robustbench_twicing.records.run_folder import RunFolder
 
 from .blocks import Block, Plan
 from .columns import NEEDED
-from .database import thread_count
+from .database import Files, thread_count
 from .strongest import Ensemble, have_worst
 from .tally import Tally
 
@@ -34,26 +34,27 @@ class Checked(NamedTuple):
     """What the parts of one evaluation hold.
 
     Attributes:
-        files: the parts, those with the same columns together.
+        files: of the parts, those with the same columns together.
         costs: condition key to cost, summed over parts.
         flags: what happened on the way.
         suspect: whether an image may be counted twice.
         tally: what is counted of the records; the code of a condition is its position.
     """
 
-    files: tuple[tuple[Path, ...], ...]
+    files: tuple[Files, ...]
     costs: dict[str, Cost]
     flags: tuple[str, ...]
     suspect: bool
     tally: Tally
 
 
-Task = tuple[RunFolder, Evaluation, int]
+Task = tuple[RunFolder, Evaluation, PartFile]
 
 
 class _Group(NamedTuple):
-    """Some parts: what stands beside each, and what is counted of all."""
+    """Some files: their columns, what stands beside each part, and what is counted of all."""
 
+    columns: list[int]
     metas: list[PartMeta]
     images: list[str]
     unknown: bool
@@ -74,43 +75,59 @@ def check_parts(
         UserError: a damaged part, or one with a condition that is not among these.
     """
     work = [
-        (folder, evaluation, part)
+        (folder, evaluation, file)
         for folder, evaluation in shards
-        for part in range(folder.part_count(evaluation))
-        if folder.is_there(evaluation, part)
+        for file in folder.files(evaluation)
     ]
     positions = {condition.key: code for code, condition in enumerate(conditions)}
     plan = _plan(conditions, shards[0][0].manifest.mode)
     tally, costs, flags = Tally(plan), dict[str, Cost](), dict[str, None]()
-    images, files = list[str](), dict[int, list[Path]]()
+    images, files = list[str](), dict[tuple[int, range | None], list[Path]]()
     unknown = twice = False
-    size = max(1, MOST_RECORDS // max(1, shards[0][0].manifest.part_size * len(conditions)))
-    groups = [
-        tasks[start : start + size]
-        for _, of_folder in groupby(work, key=lambda task: task[0])
-        for tasks in [list(of_folder)]
-        for start in range(0, len(tasks), size)
-    ]
+    size = shards[0][0].manifest.part_size
+    most = max(1, MOST_RECORDS // max(1, size * len(conditions)))
+    groups = list(_groups(work, most))
     with ThreadPoolExecutor(min(thread_count(), MOST_THREADS)) as pool:
         checked = pool.map(lambda tasks: _check_group(tasks, positions, plan), groups)
         for tasks, group in zip(groups, checked, strict=True):
             unknown, twice = unknown or group.unknown, twice or group.twice
             images += group.images
-            for (folder, evaluation, number), meta in zip(tasks, group.metas, strict=True):
+            for meta in group.metas:
                 flags.update(dict.fromkeys(meta.flags))
                 for name, cost in meta.costs.items():
                     if name not in costs:
                         costs[name] = Cost()
                     costs[name].add(cost)
-                path = folder.part_path(evaluation, number)
-                files.setdefault(meta.columns, []).append(path)
+            for (_, _, file), columns in zip(tasks, group.columns, strict=True):
+                some = None if file.whole else _images(file.parts, size)
+                files.setdefault((columns, some), []).append(file.path)
             if group.block is not None:
                 tally.add(group.block)
     if unknown:
         path = shards[0][0].path
         raise UserError(f"{path} has records of a condition that its run.json does not name")
     suspect = twice or len(set(images)) < len(images)
-    return Checked(tuple(map(tuple, files.values())), costs, tuple(flags), suspect, tally)
+    of_files = tuple(Files(tuple(paths), some) for (_, some), paths in files.items())
+    return Checked(of_files, costs, tuple(flags), suspect, tally)
+
+
+def _groups(work: Sequence[Task], most: int) -> Iterator[list[Task]]:
+    """Files of one folder, of so many parts together, or of one file that has more."""
+    group, parts = list[Task](), 0
+    for task in work:
+        count = len(task[2].parts)
+        if group and (task[0] is not group[0][0] or parts + count > most):
+            yield group
+            group, parts = [], 0
+        group.append(task)
+        parts += count
+    if group:
+        yield group
+
+
+def _images(parts: range, size: int) -> range:
+    """Their positions in the data set."""
+    return range(parts.start * size, parts.stop * size)
 
 
 def _plan(conditions: Sequence[Condition], mode: str) -> Plan:
@@ -130,22 +147,25 @@ def _plan(conditions: Sequence[Condition], mode: str) -> Plan:
 
 
 def _check_group(tasks: Sequence[Task], positions: dict[str, int], plan: Plan) -> _Group:
-    metas, tables, all_codes, images, twice = [], [], [], list[str](), False
-    for folder, evaluation, part in tasks:
-        table, meta = folder.read(evaluation, part, CODED)
+    columns, metas, images, twice = list[int](), list[PartMeta](), list[str](), False
+    tables, all_codes = [], []
+    for folder, evaluation, file in tasks:
+        records = folder.read(evaluation, file, CODED)
+        table = records.table
         codes = _condition_codes(table, positions)
         encoded = table["image"].unify_dictionaries().combine_chunks()
         names = encoded.dictionary.to_pylist()
         pairs = (codes * len(names) + encoded.indices.to_numpy())[codes >= 0]
         twice = twice or (len(pairs) > 0 and bool((np.bincount(pairs) > 1).any()))
-        metas.append(meta)
+        columns.append(records.columns)
+        metas += records.metas
         tables.append(table.select([*NEEDED]))
         all_codes.append(codes)
         images += names
     codes = np.concatenate(all_codes)
     unknown = bool((codes < 0).any())
     block = None if unknown else plan.count(pa.concat_tables(tables), codes)
-    return _Group(metas, images, unknown, twice, block)
+    return _Group(columns, metas, images, unknown, twice, block)
 
 
 def _condition_codes(table: pa.Table, positions: dict[str, int]) -> NDArray[np.int64]:

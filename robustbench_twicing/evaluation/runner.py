@@ -27,7 +27,7 @@ from ..records.environment import describe_environment
 from ..records.failures import Attempted, Work
 from ..records.manifest import Evaluation
 from ..records.run_folder import RunFolder, part_size_of
-from ..records.session import quarantine_damaged_parts, session
+from ..records.session import compact, compact_around, quarantine_damaged_parts, session
 from .manifest import make_manifest
 from .options import PRECISIONS, Options
 from .part import evaluate_part
@@ -164,7 +164,9 @@ def _evaluate(
     """One model, on its device, on one data set: parts that are missing, then error rows again."""
     data, folder, evaluation = context.data, work.folder, work.evaluation
     size = folder.manifest.part_size
-    quarantine_damaged_parts(folder, evaluation, options.shard.first_parts(work.parts))
+    mine = options.shard.first_parts(work.parts)
+    quarantine_damaged_parts(folder, evaluation, work.parts, mine)
+    compact(folder, evaluation, lambda: stop.now)
     sources = {one.key: one.images for one in conditions if one.images is not None}
     maker = Maker(data, context.classifier.preprocessing, sources, options.seed, size)
     check_same_images(folder, evaluation, maker, conditions)
@@ -197,11 +199,14 @@ def _evaluate(
                     compute = partial(evaluate, clean, islice(batches, len(shown)))
                     folder.write_part(evaluation, clean.part, work.records(clean.part, compute))
                     owner.release(clean.part)
+                    if not keys:  # else claims on further parts, which are there, are held ahead
+                        compact_around(folder, evaluation, clean.part, owner)
                     images = len(clean.indices) + len(clean.absent)
                     context.report(Step(context.label, "", images, 0))
                     stop.part_ends()
                     if stop.now:
                         return
+    compact(folder, evaluation, lambda: stop.now)
 
 
 def _kernels(models: Iterable[Classifier]) -> str:

@@ -197,8 +197,9 @@ def _recorded(
     shown = [one.id for one in folder.manifest.conditions if one.images is None]
     missing = set(folder.missing(evaluation))
     finished = [part for part in range(folder.part_count(evaluation)) if part not in missing]
-    for part in finished[:: max(1, len(finished) // PARTS)][:PARTS]:
-        rows = folder.part_records(evaluation, part).dropna(subset=["pixels_sha256"])
+    some = finished[:: max(1, len(finished) // PARTS)][:PARTS]
+    for part, records in folder.some_parts(evaluation, some):
+        rows = records.table.to_pandas().dropna(subset=["pixels_sha256"])
         looked_into = [rows[rows["condition"].isin(shown)].head(1)]
         if part == finished[0]:
             looked_into += [rows[rows["condition"] == name].head(1) for name in files]

@@ -81,6 +81,13 @@ def is_left_over(path: Path) -> bool:
     return path.name.startswith(".") and path.name.endswith(ENDING)
 
 
+def final_name(path: Path) -> str:
+    """The name of a file, or the one that its writer would have given it."""
+    return (
+        path.name[1:].removesuffix(ENDING).rpartition(".")[0] if is_left_over(path) else path.name
+    )
+
+
 Value = TypeVar("Value")
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 

@@ -2,9 +2,11 @@
 
 - `run_folder`: `RunFolder`, which holds it all; `manifest`: run.json; `schema`: columns.
 - `identity`: when two manifests are of the same run; `first_version`: what older folders leave out.
-- `parts`: Parquet files read back and checked; `locks`: who works on which.
+- `parts`: Parquet files written, read back and checked; `part_files`: which there are; `locks`: who
+  works on which part, and who reads.
 - `failures`: error rows, which are computed again.
-- `session`: the work of one process; `environment`: its machine and versions; `cost`: its passes.
+- `session`: the work of one process, which looks after the files, too; `environment`: its machine
+  and versions; `cost`: its passes.
 - `adversarial`: images kept for a look; `guessing`: whether answers know anything of the images.
 - `sources`: networks whose saved images are for others; `saved_images`: these, read back.
 """
@@ -17,6 +19,7 @@ __all__ = [
     "guessing",
     "identity",
     "manifest",
+    "part_files",
     "parts",
     "run_folder",
     "schema",

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ..files.atomic import asked
 from ..files.printable import name_some
+from .cost import Cost
 from .manifest import Evaluation
 from .parts import DamagedPartError, PartRecords
 from .run_folder import RunFolder
@@ -31,11 +31,14 @@ class FailedPart(NamedTuple):
     """A finished part with error rows.
 
     Attributes:
-        stamp: of its file, by which one that another process has replaced since is known.
+        stamp: of its file.
+        costs: of all attempts. Where the file is another one now, they tell whether another process
+            has computed the part again, or has only put it into a larger file.
         failed: the images that ended in an error, by condition.
     """
 
     stamp: Stamp
+    costs: Mapping[str, Cost]
     failed: Positions
 
 
@@ -47,25 +50,26 @@ def failed_parts(
     Raises:
         UserError: the system cannot read a part.
     """
-    failures: dict[int, FailedPart] = {}
-    for part in parts:
-        path = folder.part_path(evaluation, part)
-        stamp = stamp_of(path)
-        if stamp is None or not _may_have_errors(path):
-            continue
-        try:
-            failed = failed_rows(folder.part(evaluation, part).table)
-        except DamagedPartError:
-            continue
-        if failed:
-            failures[part] = FailedPart(stamp, failed)
+    wanted, failures = set(parts), dict[int, FailedPart]()
+    with folder.reading():
+        for file in folder.files(evaluation):
+            if wanted.isdisjoint(file.parts) or not _may_have_errors(file.path):
+                continue
+            stamp = stamp_of(file.path)
+            try:
+                records = folder.read(evaluation, file).split()
+            except DamagedPartError:
+                continue
+            for part, of_part in zip(file.parts, records, strict=True):
+                if part in wanted and (failed := failed_rows(of_part.table)):
+                    failures[part] = FailedPart(stamp, of_part.costs, failed)
     return failures
 
 
-def stamp_of(path: Path) -> Stamp | None:
-    """Which file is there now; None where there is none."""
-    stat = asked(path, path.stat)
-    return None if stat is None else (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+def stamp_of(path: Path) -> Stamp:
+    """Which file is there now."""
+    stat = path.stat()
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def failed_rows(table: pa.Table) -> Positions:
@@ -154,7 +158,12 @@ class Work:
         """It is there; one with error rows only where another process has replaced it since."""
         if part not in self.failed:
             return self.folder.is_there(self.evaluation, part)
-        return stamp_of(self.folder.part_path(self.evaluation, part)) != self.failed[part].stamp
+        before = self.failed[part]
+        with self.folder.reading():
+            file = self.folder.file_of(self.evaluation, part)
+            if file is not None and stamp_of(file.path) == before.stamp:
+                return False
+        return self.folder.part(self.evaluation, part).costs != before.costs
 
     def groups(self) -> Iterator[tuple[frozenset[str], list[int]]]:
         """Parts under all conditions (no keys), then those with errors under the same ones."""

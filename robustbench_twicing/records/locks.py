@@ -1,9 +1,14 @@
-"""Which process works on which part: a lock that ends with the process, however it ends."""
+"""Which process works on which part, and who reads: locks that end with their process.
+
+However it ends.
+"""
 
 import errno
 import logging
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Self
@@ -21,6 +26,61 @@ log = logging.getLogger(__name__)
 FILE = ".owners"
 """Beside the parts; byte N of it is locked by the process that works on part N."""
 _TAKEN = (errno.EACCES, errno.EAGAIN)
+PATIENCE, POLL = 2.0, 0.05
+"""Seconds for which files that give way to another wait for readers, and between two looks."""
+
+
+@contextmanager
+def reader(file: Path) -> Iterator[None]:
+    """Inside, `sole_user` of the same file has to wait, in this process and in others.
+
+    Where the file cannot be locked nobody is its sole user either.
+
+    Args:
+        file: that is there as long as what is read, like the manifest of a run.
+    """
+    with _locked(file, os.O_RDONLY, lambda lock, number: lock.flock(number, lock.LOCK_SH)):
+        yield
+
+
+@contextmanager
+def sole_user(file: Path) -> Iterator[bool]:
+    """Whether nobody is a `reader` inside, which is waited for, but not for long."""
+
+    def wait(lock: ModuleType, number: int) -> None:
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                lock.flock(number, lock.LOCK_EX | lock.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(POLL)
+            else:
+                return
+
+    with _locked(file, os.O_RDWR, wait) as locked:
+        yield locked
+
+
+@contextmanager
+def _locked(file: Path, mode: int, lock: Callable[[ModuleType, int], None]) -> Iterator[bool]:
+    """Whether the lock was given; it is that of an open file, not of the process."""
+    try:
+        number = os.open(file, mode)
+    except OSError:
+        yield False
+        return
+    try:
+        try:
+            locked = _locks is not None
+            if _locks is not None:
+                lock(_locks, number)
+        except OSError:
+            locked = False
+        yield locked
+    finally:
+        os.close(number)
 
 
 class Ownership:
@@ -47,12 +107,15 @@ class Ownership:
         except OSError as error:
             raise UserError(f"{folder} cannot be written to: {error.strerror}") from error
 
-    def claim(self, part: int) -> bool:
-        """Whether this process may work on a part; no other one may until it is released."""
+    def claim(self, part: int, count: int = 1) -> bool:
+        """Whether this process may work on a part, or on several one after the other.
+
+        No other process may until they are released.
+        """
         if _locks is None or not self.possible:
             return True
         try:
-            _locks.lockf(self._file, _locks.LOCK_EX | _locks.LOCK_NB, 1, part)
+            _locks.lockf(self._file, _locks.LOCK_EX | _locks.LOCK_NB, count, part)
         except OSError as error:
             if error.errno in _TAKEN:
                 return False
@@ -64,10 +127,10 @@ class Ownership:
             )
         return True
 
-    def release(self, part: int) -> None:
-        """Let others have a part."""
+    def release(self, part: int, count: int = 1) -> None:
+        """Let others have a part, or several one after the other."""
         if _locks is not None and self.possible:
-            _locks.lockf(self._file, _locks.LOCK_UN, 1, part)
+            _locks.lockf(self._file, _locks.LOCK_UN, count, part)
 
     def claimed(self, parts: Iterable[int], is_written: Callable[[int], bool]) -> Iterator[int]:
         """Those parts that are not written and that nobody else works on, claimed one by one.

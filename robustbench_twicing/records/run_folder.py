@@ -1,36 +1,34 @@
 """A run folder: run.json, one environment file per session, and Parquet parts."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, Self
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ..errors import UserError
 from ..files.atomic import asked, is_free, is_there, write_atomically, write_once
 from ..files.printable import folder_name
 from .cost import Cost
 from .identity import not_the_same
-from .locks import Ownership
-from .manifest import PARTS, SESSIONS, SETTINGS, Evaluation, Manifest, read_settings
+from .locks import Ownership, reader
+from .manifest import PARTS, SETTINGS, Evaluation, Manifest, read_settings
 from .manifest import binding_settings as binding
+from .part_files import PartFile, file_name, part_files
 from .parts import (
-    META,
-    META_HASH,
     REPAIR,
     DamagedPartError,
-    PartMeta,
+    FileRecords,
     PartRecords,
     Records,
     digest,
-    read_part,
+    read_parts,
+    write_parts,
 )
-from .schema import RECORD_SCHEMA, SCHEMA_VERSION
+from .schema import RECORD_SCHEMA
 
 
 class RunFolder:
@@ -90,36 +88,44 @@ class RunFolder:
             return cls.create_or_continue(path, manifest)  # another process was first
         return cls(path, manifest)
 
-    def add_session(self, environment: dict[str, Any]) -> Path:
-        """Note the machine and versions of a process that works on this run; the file."""
-        text = json.dumps(environment, indent=1, ensure_ascii=False) + "\n"
-        folder = self.path / SESSIONS
-        # Containers number their processes alike, so time and process are not unique.
-        name = f"{environment['started'].replace(':', '')}-{token_hex(4)}.json"
-        write_atomically(folder / name, lambda file: file.write_text(text, encoding="utf-8"))
-        return folder / name
-
     def part_count(self, evaluation: Evaluation) -> int:
         """How many parts the records have when complete."""
         return -(-evaluation.dataset.n_images // self.manifest.part_size)
 
-    def part_path(self, evaluation: Evaluation, part: int) -> Path:
-        """File of a part, whether it is there or not."""
+    def parts_folder(self, evaluation: Evaluation) -> Path:
+        """Where the parts of an evaluation are."""
         label, dataset = folder_name(evaluation.label), folder_name(evaluation.dataset.name)
-        return self.path / PARTS / label / dataset / f"part-{part:06d}.parquet"
+        return self.path / PARTS / label / dataset
+
+    def part_path(self, evaluation: Evaluation, part: int) -> Path:
+        """File that a part is written to, whether it is there or not."""
+        return self.parts_folder(evaluation) / file_name(range(part, part + 1))
+
+    def files(self, evaluation: Evaluation) -> list[PartFile]:
+        """The parts that are there and the files that have them, in order."""
+        return part_files(self.parts_folder(evaluation), self.part_count(evaluation))
+
+    def file_of(self, evaluation: Evaluation, part: int) -> PartFile | None:
+        """Where a part is; None where it has not been written."""
+        files = (file for file in self.files(evaluation) if part in file.parts)
+        return next(files, None)
 
     def is_there(self, evaluation: Evaluation, part: int) -> bool:
         """Whether a part has been written."""
-        return is_there(self.part_path(evaluation, part))
+        return self.file_of(evaluation, part) is not None
 
     def missing(self, evaluation: Evaluation) -> list[int]:
         """Parts that are not there yet."""
-        parts = range(self.part_count(evaluation))
-        return [part for part in parts if not self.is_there(evaluation, part)]
+        written = {part for file in self.files(evaluation) for part in file.parts}
+        return [part for part in range(self.part_count(evaluation)) if part not in written]
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Inside, no file of parts gives way to another that holds them, too."""
+        return reader(self.path / SETTINGS)
 
     def owner(self, evaluation: Evaluation) -> Ownership:
         """The claims of this process on the parts of an evaluation; a context."""
-        return Ownership(self.part_path(evaluation, 0).parent)
+        return Ownership(self.parts_folder(evaluation))
 
     @property
     def complete(self) -> bool:
@@ -153,73 +159,63 @@ class RunFolder:
             UserError: as `check_still_there`, or it cannot be written.
         """
         self.check_still_there()
-        meta = {
-            "schema": SCHEMA_VERSION,
-            "rows": content.table.num_rows,
-            "belongs_to": self._belongs_to(evaluation, part),
-            "costs": {name: asdict(cost) for name, cost in content.costs.items()},
-            "flags": content.flags,
-        }
-        text = json.dumps(meta)
-        table = content.table.replace_schema_metadata({META: text, META_HASH: digest(text)})
-        path = self.part_path(evaluation, part)
-        write_atomically(path, lambda file: pq.write_table(table, file, write_page_checksum=True))
+        parts = range(part, part + 1)
+        write_atomically(
+            self.part_path(evaluation, part),
+            lambda file: write_parts(file, [content], self.belongs_to(evaluation, parts)),
+        )
 
-    def _belongs_to(self, evaluation: Evaluation, part: int) -> str:
-        """What a part is of: this manifest, this model and data set, this range of images."""
+    def belongs_to(self, evaluation: Evaluation, parts: range) -> str:
+        """What a file is of: this manifest, this model and data set, this range of images."""
         names = f"{json.dumps(evaluation.label)}, {json.dumps(evaluation.dataset.name)}"
-        return digest(f"[{self._settings_text}, {names}, {part}]")
-
-    def part_records(self, evaluation: Evaluation, part: int) -> pd.DataFrame:
-        """Columns of `RECORD_SCHEMA` of one part that is there.
-
-        Raises:
-            UserError: a damaged part.
-        """
-        frame: pd.DataFrame = self.read(evaluation, part)[0].to_pandas()
-        return frame
-
-    def part(self, evaluation: Evaluation, part: int) -> PartRecords:
-        """One part that is there, with its costs and flags.
-
-        Raises:
-            DamagedPartError: it is not what was written there.
-            UserError: the system cannot read it.
-        """
-        table, meta = self.read(evaluation, part)
-        return PartRecords(table, {**meta.costs}, tuple(meta.flags))
+        last = f"-{parts[-1]}" if len(parts) > 1 else ""
+        return digest(f"[{self._settings_text}, {names}, {parts[0]}{last}]")
 
     def read(
-        self, evaluation: Evaluation, part: int, coded: Sequence[str] = ()
-    ) -> tuple[pa.Table, PartMeta]:
-        """One part that is there, and what stands beside it, as `read_part` gives them.
+        self, evaluation: Evaluation, file: PartFile, coded: Sequence[str] = ()
+    ) -> FileRecords:
+        """The parts that are read from a file, as `read_parts` gives them.
 
         Raises:
             DamagedPartError: it is not what was written there.
             UserError: the system cannot read it, or it is of another schema.
         """
-        path = self.part_path(evaluation, part)
-        table, meta = read_part(path, coded)
-        if meta.belongs_to != self._belongs_to(evaluation, part):
+        records = read_parts(file.path, coded)
+        held = len(records.metas) == len(file.holds)
+        if not held or records.belongs_to != self.belongs_to(evaluation, file.holds):
             raise DamagedPartError(
-                f"{path} belongs to another run, model, data set or range of images; {REPAIR}"
+                f"{file.path} belongs to another run, model, data set or range of images; {REPAIR}"
             )
-        return table, meta
+        return records if file.whole else records.some(file.positions)
+
+    def some_parts(
+        self, evaluation: Evaluation, wanted: Iterable[int]
+    ) -> Iterator[tuple[int, PartRecords]]:
+        """Those of some parts that are there, in order; errors as of `read`."""
+        some = set(wanted)
+        with self.reading():
+            for file in self.files(evaluation):
+                if some.isdisjoint(file.parts):
+                    continue
+                records = self.read(evaluation, file).split()
+                for part, of_part in zip(file.parts, records, strict=True):
+                    if part in some:
+                        yield part, of_part
+
+    def part(self, evaluation: Evaluation, part: int) -> PartRecords:
+        """One part that is there; errors as of `read`."""
+        for _, records in self.some_parts(evaluation, [part]):
+            return records
+        raise UserError(f"{self.part_path(evaluation, part)} cannot be read: it is not there")
 
     def parts(self, evaluation: Evaluation) -> PartRecords:
-        """The parts of an evaluation that are there, in order of image.
-
-        Raises:
-            UserError: a part that is damaged, of another schema, or of something else.
-        """
+        """All parts of an evaluation that are there; errors as of `read`."""
         tables, costs, flags = [RECORD_SCHEMA.empty_table()], dict[str, Cost](), dict[str, None]()
-        for part in range(self.part_count(evaluation)):
-            if self.is_there(evaluation, part):
-                records = self.part(evaluation, part)
-                tables.append(records.table)
-                flags.update(dict.fromkeys(records.flags))
-                for name, cost in records.costs.items():
-                    costs.setdefault(name, Cost()).add(cost)
+        for _, records in self.some_parts(evaluation, range(self.part_count(evaluation))):
+            tables.append(records.table)
+            flags.update(dict.fromkeys(records.flags))
+            for name, cost in records.costs.items():
+                costs.setdefault(name, Cost()).add(cost)
         return PartRecords(pa.concat_tables(tables), costs, tuple(flags))
 
     def records(self, evaluation: Evaluation) -> Records:

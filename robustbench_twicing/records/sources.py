@@ -113,10 +113,9 @@ def _images(
     for of_attack in files.values():
         paths = dict(of_attack) | paths
     images = dict[int, SavedImage]()
-    for part in sorted({at // folder.manifest.part_size for at in paths}):
-        if part >= folder.part_count(evaluation):
-            break
-        rows = folder.part_records(evaluation, part)
+    parts = {at // folder.manifest.part_size for at in paths}
+    for _, records in folder.some_parts(evaluation, parts):
+        rows = records.table.to_pandas()
         keys = rows["protocol"].astype(str) + ":" + rows["condition"].astype(str)
         rows = rows[keys.isin(files) & rows["pixels_sha256"].notna()].drop_duplicates("index")
         names = ["index", "image", "target", "pixels_sha256"]

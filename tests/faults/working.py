@@ -12,6 +12,7 @@ from torch import Tensor
 
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.evaluation.options import WHOLE, Shard
+from robustbench_twicing.records import session
 from tests.tiny import ConvNet, convnet, noise, quick_conditions, run
 
 IMAGES, BATCH = 24, 2
@@ -36,27 +37,34 @@ def slow() -> Classifier:
     return model
 
 
-def work(out: Path, shard: Shard = WHOLE, batch: int = BATCH, *, survivors: bool = False) -> None:
-    """Evaluate, or go on."""
+def work(
+    out: Path,
+    shard: Shard = WHOLE,
+    batch: int = BATCH,
+    *,
+    survivors: bool = False,
+    joined: bool = False,
+) -> None:
+    """Evaluate, or go on; where parts are ``joined``, two files hold six of them each."""
+    if joined:
+        session.FEW, session.MOST_RECORDS = 3, 6 * batch * len(CONDITIONS)
     torch.set_num_threads(1)
     options = {"batch_size": batch, "shard": shard, "survivors": survivors}
     run(slow(), noise(IMAGES), CONDITIONS, out, **options)
 
 
-def start(
-    out: Path, shard: Shard = WHOLE, batch: int = BATCH, *, survivors: bool = False
-) -> BaseProcess:
+def start(out: Path, shard: Shard = WHOLE, batch: int = BATCH, **options: bool) -> BaseProcess:
     """`work` in a process of its own."""
-    process = _SERVER.Process(target=_quietly, args=(out, shard, batch, survivors))
+    process = _SERVER.Process(target=_quietly, args=(out, shard, batch), kwargs=options)
     process.start()
     return process
 
 
-def _quietly(out: Path, shard: Shard, batch: int, survivors: bool) -> None:
+def _quietly(out: Path, shard: Shard, batch: int, **options: bool) -> None:
     """What is said of damaged parts and of other processes is no matter here."""
     with Path(os.devnull).open("w") as nowhere:
         os.dup2(nowhere.fileno(), 2)
-    work(out, shard, batch, survivors=survivors)
+    work(out, shard, batch, **options)
 
 
 def end(process: BaseProcess) -> int:

@@ -95,5 +95,5 @@ def sign_again(place: Path) -> None:
                 path = folder.part_path(evaluation, number)
                 table = pq.read_table(path)
                 meta = json.loads(table.schema.metadata[META])
-                meta["belongs_to"] = folder._belongs_to(evaluation, number)
+                meta["belongs_to"] = folder.belongs_to(evaluation, range(number, number + 1))
                 path.write_bytes(_written(table, meta))

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ...evaluation.tasks import Task
     from ..terminal import Console
 
+RECORD_BYTES, HASH_BYTES = 20, 16
+"""What a record takes on disk, and the hash of an image that only one condition shows."""
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -77,7 +80,8 @@ def run(options: EvalOptions) -> int:
         )
     bound = f" (at most {duration(most)})" if options.survivors else ""
     console.print(f"In all about {duration(total)}{bound}, decoding of the images not included.")
-    for line in _about_run(options, request.tasks):
+    crops = [classifier.preprocessing.crop for classifier in request.models.values()]
+    for line in (_disk(options, request.tasks, crops), *_about_run(options, request.tasks)):
         console.print(line, soft_wrap=True, highlight=False, markup=False)
     if corrupting:
         console.print(
@@ -88,6 +92,22 @@ def run(options: EvalOptions) -> int:
         names = ", ".join(dict.fromkeys(unknown))
         console.print(f"Not included, because its passes are not known beforehand: {names}.")
     return ERROR_ROWS if request.models_left_out else DONE
+
+
+def _disk(options: EvalOptions, tasks: "Sequence[Task]", crops: "Sequence[int]") -> str:
+    """What the records take, and the adversarial images that are kept."""
+    records = bytes_of_records = bytes_of_images = 0
+    for task in tasks:
+        of_images = sum(condition.images is not None for condition in task.conditions)
+        attacked = sum(condition.is_attacked for condition in task.conditions)
+        of_task = len(crops) * len(task.data) * len(task.conditions)
+        records += of_task
+        bytes_of_records += of_task * RECORD_BYTES
+        bytes_of_records += len(crops) * len(task.data) * of_images * HASH_BYTES
+        kept = attacked * min(options.save_adversarial, len(task.data))
+        bytes_of_images += sum(kept * 2 * 3 * 4 * crop**2 for crop in crops)
+    images = f", adversarial images {bytes_of_images / 1e6:,.1f} MB" if bytes_of_images else ""
+    return f"On disk: {records:,} records, about {bytes_of_records / 1e6:,.1f} MB{images}."
 
 
 def _about_run(options: EvalOptions, tasks: "Sequence[Task]") -> "Iterator[str]":

@@ -17,6 +17,7 @@ from robustbench_twicing.data.imagenet import wnids
 from robustbench_twicing.data.known_sets import robustbench as their_images
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.run_folder import RunFolder
+from robustbench_twicing.records.session import add_session
 from tests.reports.made import write_run
 
 IMAGES = [f"val/{wnids()[n % 10]}/ILSVRC2012_val_{n:08}.JPEG" for n in range(8)]
@@ -235,7 +236,7 @@ def test_a_label_of_several_runs_is_one_file(tmp_path: Path) -> None:
         for n, outcomes in enumerate([without("spsa@4/255"), without("autoattack@4/255")])
     ]
     for folder, version in zip(folders, ("2.5.0", "2.6.0"), strict=True):
-        folder.add_session({"started": "2025", "python": "3.12.1", "versions": {"torch": version}})
+        add_session(folder, {"started": "2025", "python": "3.12.1", "versions": {"torch": version}})
     facts = info(*folders)
     assert facts.autoattack_acc == "37.50"
     assert facts.robustbench_twicing.robust_acc == "25.00"

@@ -1,5 +1,6 @@
 """Records stay in their files: whatever these are called, and whatever happens to them."""
 
+import gc
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +12,11 @@ import pytest
 
 from reports import merge, results
 from reports.merging import database
+from reports.merging.database import Files
 from reports.merging.runs import Runs
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.records import locks, session
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import FIRST_SCHEMA, RECORD_SCHEMA
 from tests.reports.made import Outcomes, entry, runs_of, write_run
@@ -78,9 +81,9 @@ def test_parts_of_both_versions_of_the_schema_lie_side_by_side(tmp_path: Path) -
     """As where shards of one run are of two versions."""
     runs = merge([write_run(tmp_path, {"a": OUTCOMES}, part_size=2)])
     (source,) = runs.sources
-    first, second = source.files[0]
+    first, second = source.files[0].paths
     pq.write_table(pq.read_table(first).select(FIRST_SCHEMA.names), first)
-    mixed = Runs(runs.entries, (source._replace(files=((first,), (second,))),))
+    mixed = Runs(runs.entries, (source._replace(files=(Files((first,)), Files((second,)))),))
     records = mixed.records
     assert records.columns.tolist() == [*RECORD_SCHEMA.names, "entry"]
     pd.testing.assert_frame_equal(records, runs.records)
@@ -162,3 +165,42 @@ def test_a_run_is_counted_as_pandas_counts_it(tmp_path: Path) -> None:
         assert row.top1 == 100 * (mine["rank"] == 0).sum() / 60
         assert row.top5 == 100 * (mine["rank"] < 5).sum() / 60
         assert row.linf_255_max == 255 * mine["linf"].max()
+
+
+def test_small_files_that_became_one_are_the_same_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while they do, and where a part was computed again since."""
+    monkeypatch.setattr(session, "FEW", 1)
+    monkeypatch.setattr(locks, "PATIENCE", 0.0)
+    plain, folder = (
+        write_run(tmp_path / name, {"a": OUTCOMES, "b": OUTCOMES}, part_size=2)
+        for name in ("plain", "joined")
+    )
+    evaluations = folder.manifest.evaluations
+
+    def files() -> int:
+        for one in evaluations:
+            session.compact(folder, one, lambda: False)
+        return len(list((folder.path / "parts").rglob("part-*")))
+
+    def same(runs: Runs) -> None:
+        wanted = merge([plain])
+        pd.testing.assert_frame_equal(runs.records, wanted.records)
+        pd.testing.assert_frame_equal(runs.of(1), wanted.of(1))
+        pd.testing.assert_frame_equal(results(runs), results(wanted))
+
+    runs = merge([folder])
+    assert files() > len(evaluations)
+    same(runs)  # by what it has listed
+    same(merge([folder]))
+    del runs
+    gc.collect()
+    assert files() == len(evaluations)
+    same(merge([folder]))
+    gc.collect()
+    part = folder.part(evaluations[0], 1)
+    table = part.table.set_column(13, "loss", pa.array([9.0] * len(part.table)))
+    for one in (plain, folder):
+        one.write_part(evaluations[0], 1, part._replace(table=table))
+    same(merge([folder]))

@@ -10,6 +10,7 @@ from reports import merge, results
 from reports.merging.sessions import Session, mixtures, read_sessions
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.run_folder import RunFolder
+from robustbench_twicing.records.session import add_session
 from tests.reports.made import Outcomes, write_run
 
 ALIKE: dict[str, Any] = {
@@ -34,7 +35,7 @@ def session(**changed: Any) -> Session:
 def note(folder: RunFolder, *changes: dict[str, Any]) -> RunFolder:
     """Write one session for each change, one after the other."""
     for second, change in enumerate(changes):
-        folder.add_session(ALIKE | {"started": f"2026-01-01T00:00:{second:02}+00:00"} | change)
+        add_session(folder, ALIKE | {"started": f"2026-01-01T00:00:{second:02}+00:00"} | change)
     return folder
 
 

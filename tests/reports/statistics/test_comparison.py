@@ -15,6 +15,7 @@ from reports.statistics.paired import Pair, difference_interval, holm, mcnemar
 from reports.tables.comparing import comparison_notes, comparison_tables, tables_by_model
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.run_folder import RunFolder
+from robustbench_twicing.records.session import add_session
 from tests.reports.made import Outcomes, runs_of, write_run
 
 BASE: Outcomes = {"clean": [0, 0, 0, 1, 1, 0, 2, 0], "pgd@1/255": [0, 0, 1, 1, 1, 0, 2, 1]}
@@ -308,7 +309,7 @@ def test_what_must_be_known_of_the_numbers_is_said(tmp_path: Path) -> None:
 def test_runs_that_were_not_computed_alike_are_said(tmp_path: Path) -> None:
     folders = [write_run(tmp_path / name, {name: BASE}) for name in "ab"]
     for folder, torch in zip(folders, ("2.3", "2.4"), strict=True):
-        folder.add_session({"started": "", "versions": {"torch": torch}})
+        add_session(folder, {"started": "", "versions": {"torch": torch}})
     assert "The runs were not all computed alike: torch 2.3 and 2.4." in against(folders).notes
 
 

@@ -255,7 +255,7 @@ def test_a_folder_from_before_there_were_draws_is_read_and_continued(tmp_path: P
     path = folder.part_path(evaluation, 0)
     part = pq.read_table(path).drop_columns("draws_right")
     meta = json.loads(part.schema.metadata[META])
-    meta["belongs_to"] = folder._belongs_to(evaluation, 0)
+    meta["belongs_to"] = folder.belongs_to(evaluation, range(1))
     about = {META: json.dumps(meta), META_HASH: digest(json.dumps(meta))}
     pq.write_table(part.replace_schema_metadata(about), path, write_page_checksum=True)
     continued = run(folder.path)
@@ -265,7 +265,7 @@ def test_a_folder_from_before_there_were_draws_is_read_and_continued(tmp_path: P
         results(continued.folder).drop(columns=unlike), rows.drop(columns=unlike)
     )
     (source,) = merge([continued.folder]).sources
-    assert [len(paths) for paths in source.files] == [1, 1]
+    assert [len(files.paths) for files in source.files] == [1, 1]
 
 
 def test_the_worst_case_is_of_the_first_draw(drawn: Run) -> None:

@@ -11,9 +11,16 @@ from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Run
+from robustbench_twicing.records import session
 from tests.tiny import MemoryImages, convnet, noise, run
 
 IMAGES = 30
+
+
+@pytest.fixture(autouse=True)
+def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One a part, of which the last is taken away."""
+    monkeypatch.setattr(session, "FEW", IMAGES)
 
 
 def begun(out: Path, batch_size: int) -> Run:

@@ -40,8 +40,8 @@ def test_parts_that_may_not_be_looked_at_are_one_line(
     def refuse(path: Path, **options: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "stat", refuse)
-    with pytest.raises(UserError, match=r"part-000000\.parquet cannot be read: Permission denied"):
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(UserError, match=r"run/parts/.* cannot be read: Permission denied"):
         folder.missing(evaluation())
 
 

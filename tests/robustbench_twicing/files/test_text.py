@@ -17,7 +17,7 @@ from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.text import read_json, read_text
 from robustbench_twicing.records.adversarial import read_adversarial
-from robustbench_twicing.records.parts import read_part
+from robustbench_twicing.records.parts import read_parts
 
 READERS: dict[str, Callable[[Path], object]] = {
     "a.txt": read_text,
@@ -31,7 +31,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "a.jpg": read_rgb,
     "b.jpg": read_header,
     "kept.npz": read_adversarial,
-    "part.parquet": read_part,
+    "part.parquet": read_parts,
     "a.pth": read_checkpoint,
 }
 

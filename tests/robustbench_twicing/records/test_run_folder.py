@@ -184,7 +184,7 @@ def as_first_version(folder: RunFolder) -> RunFolder:
             path = first.part_path(one, part)
             table = pq.read_table(path)
             meta = json.loads(table.schema.metadata[META]) | {"schema": 1}
-            text = json.dumps(meta | {"belongs_to": first._belongs_to(one, part)})
+            text = json.dumps(meta | {"belongs_to": first.belongs_to(one, range(part, part + 1))})
             both = {META: text, META_HASH: digest(text)}
             table = table.select(FIRST_SCHEMA.names).replace_schema_metadata(both)
             pq.write_table(table, path, write_page_checksum=True)

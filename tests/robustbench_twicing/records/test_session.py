@@ -8,7 +8,7 @@ import pytest
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records.run_folder import RunFolder
-from robustbench_twicing.records.session import session
+from robustbench_twicing.records.session import add_session, session
 from tests.tiny import convnet, noise, quick_conditions, run
 
 ENVIRONMENT = {"started": "2026-01-01T00:00:00+00:00"}
@@ -28,7 +28,7 @@ def test_labels_that_are_not_the_models_leave_no_folder(tmp_path: Path) -> None:
 
 
 def other_process(out: Path) -> None:
-    RunFolder.open(out).add_session(ENVIRONMENT)
+    add_session(RunFolder.open(out), ENVIRONMENT)
 
 
 def kept_image(out: Path) -> None:

@@ -53,6 +53,7 @@ def test_times_are_passes_at_their_speed(
     assert "0:11" in out
     assert "2:03" in out, "eleven images: 13 seconds forward and 110 backward"
     assert "In all about 2:14" in out
+    assert "On disk: 22 records, about 0.0 MB." in out
 
 
 @pytest.mark.slow
@@ -138,3 +139,13 @@ def test_error_rows_of_a_run_are_counted(site: Site, capsys: pytest.CaptureFixtu
     assert plan(site, *command) == 0
     line = f"{out} has error rows of net on photos, 11 under "
     assert line in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_what_it_takes_on_disk(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = ("--attacks", "clean,fgsm", "--eps", "1/255,4/255", "--save-adversarial", "5")
+    assert plan(site, *kept, "--corruptions", "fog", "--severities", "1-5") == 0
+    records = 11 * (3 + 5)
+    line = f"On disk: {records} records, about 0.0 MB, adversarial images "
+    # Five images under each of two attacks: as they were and as they are, in float32.
+    assert f"{line}{5 * 2 * 2 * 3 * 8 * 8 * 4 / 1e6:.1f} MB." in capsys.readouterr().out
