@@ -7,6 +7,8 @@ from robustbench_twicing.files.printable import one_line
 
 Amount = Literal["full", "short", "none"]
 """Of notes: all of them; without those on models and attacks; none."""
+Topic = Literal["images", "corruptions", "models", "reading", "runs"]
+"""What a flag or a note is about: images and attacks, corruptions, ..., how numbers are meant."""
 
 _MEANINGS = {
     r"random-weights": "the network was never trained; its numbers say nothing about a model.",
@@ -192,6 +194,18 @@ _SHORT = {
 _REMARK = re.compile(
     r"top1-only|worst-of-(?!1$)\d+|(?!1000-)\d+-way|mapped-.+|variant-.+|draws-equal"
 )
+_TOPICS: dict[Topic, re.Pattern[str]] = {
+    "corruptions": re.compile(
+        r"not-imagenet-c-.+|few-images-.+|files-missing-.+|same-images-as-.+"
+    ),
+    "models": re.compile(
+        r"random-weights|arch-override|not-deterministic|gradient-.+|batch-dependent|first-order-.+|"
+        r"changes-itself|at-chance|looks-like-.+|logits-in-.+|coarse-logits|ties-at-the-top|"
+        r"probabilities|zero-gradient-.+|saturated-.+|non-finite-tokens-.+"
+    ),
+    "runs": re.compile(r"mixed-.+|batch-halved|attack-in-.+"),
+    "reading": _REMARK,
+}
 _LONGEST = 36
 """Characters of a flag of somebody's own that are shown in short."""
 
@@ -208,6 +222,12 @@ def short_flag(flag: str) -> str:
 def is_remark(flag: str) -> bool:
     """Whether a flag says what a number is, and casts no doubt on it."""
     return _REMARK.fullmatch(flag) is not None
+
+
+def topic_of(flag: str) -> Topic:
+    """What a flag is about; images and attacks where nothing else is known."""
+    topics = (topic for topic, pattern in _TOPICS.items() if pattern.fullmatch(flag))
+    return next(topics, "images")
 
 
 _CONSTANT = re.compile(r"\w+=.+|attack-in-.+")

@@ -1,20 +1,23 @@
 """What a reader must know about some results, in sentences."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
+from robustbench_twicing.data.imagenet_c import OTHERS_PREFIX, PREFIX
 from robustbench_twicing.files.printable import count, name_some
-from robustbench_twicing.records.schema import Status
 
 from ..merging.entry import Entry
 from ..merging.runs import Runs
-from .flags import explain_flag
+from .failures import MOST_NAMES, not_scored
+from .flags import Topic, explain_flag
 
-MOST_NAMES = 6
-"""Conditions that one sentence names."""
+MOST_APART = 3
+"""Models from which on notes that differ in numbers alone are said once."""
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def notes(runs: Runs, table: pd.DataFrame) -> list[str]:
@@ -29,7 +32,51 @@ def notes(runs: Runs, table: pd.DataFrame) -> list[str]:
     of_models = [sentence for sentence, _ in _remarks(entries)]
     sentences = [*_protocols(table), *of_attacks, *_flags(table), *of_models]
     sentences += _preprocessing(entries)
-    return list(dict.fromkeys([*sentences, *_not_scored(runs, table), *runs.notes]))
+    return list(dict.fromkeys([*sentences, *not_scored(runs, table), *runs.notes]))
+
+
+def notes_by_topic(runs: Runs, table: pd.DataFrame) -> dict[Topic, list[str]]:
+    """As `notes`, by what they are about, without those on flags; what models share is said once.
+
+    Args:
+        runs: merged runs.
+        table: rows of their `results`.
+    """
+    entries = [runs.entries[position] for position in table.index]
+    conditions = [entry.condition for entry in entries]
+    of_attacks: dict[Topic, list[str]] = {"images": [], "corruptions": [], "reading": []}
+    for condition in conditions:
+        is_corrupted = condition.attack in (PREFIX, OTHERS_PREFIX)
+        other: Topic = "reading" if condition.is_worst else "images"
+        of_attacks["corruptions" if is_corrupted else other] += condition.notes
+    noted = [(entry.label, note) for entry in entries for note in entry.evaluation.record.notes]
+    of_data = [sentence for sentence, of_data in _remarks(entries) if of_data]
+    sentences: dict[Topic, list[str]] = {
+        "images": [*of_attacks["images"], *of_data, *not_scored(runs, table)],
+        "corruptions": of_attacks["corruptions"],
+        "models": [*_shared(noted, table["label"].nunique()), *_preprocessing(entries)],
+        "reading": [*_protocols(table), *of_attacks["reading"], *_draws(table)],
+        "runs": list(runs.notes),
+    }
+    return {topic: list(dict.fromkeys(lines)) for topic, lines in sentences.items()}
+
+
+def _shared(noted: Sequence[tuple[str, str]], models: int) -> Iterator[str]:
+    """Labels and their notes, of which those that differ in numbers alone become one of a range."""
+    alike: dict[tuple[str, ...], dict[tuple[str, str], None]] = {}
+    for label, note in noted:
+        alike.setdefault(tuple(_NUMBER.split(note)), {})[label, note] = None
+    for (start, *texts), same in alike.items():
+        labels = list(dict.fromkeys(label for label, _ in same))
+        if len(labels) < MOST_APART and len({note for _, note in same}) > 1:
+            yield from (f"{label}: {note}" for label, note in same)
+            continue
+        columns = zip(*(_NUMBER.findall(note) for _, note in same), strict=True)
+        ends = [sorted(set(column), key=float) for column in columns]
+        numbers = [end[0] if len(end) == 1 else f"{end[0]} to {end[-1]}" for end in ends]
+        text = start + "".join(map("".join, zip(numbers, texts, strict=True)))
+        who = f"all {models} models" if len(labels) == models > 1 else some(labels)
+        yield f"{who}: {text}"
 
 
 def remarks(runs: Runs, table: pd.DataFrame) -> frozenset[str]:
@@ -57,7 +104,7 @@ def brief(runs: Runs, table: pd.DataFrame) -> list[str]:
     summed_up = "; ".join([*_weights(entries), *([how_many_more(more)] if more else [])])
     of_data = [sentence for sentence, of_data in _remarks(entries) if of_data]
     sentences = [*_protocols(table), *_flags(table), *of_data]
-    sentences += [*_not_scored(runs, table), *runs.notes, *([summed_up] if summed_up else [])]
+    sentences += [*not_scored(runs, table), *runs.notes, *([summed_up] if summed_up else [])]
     return list(dict.fromkeys(sentences))
 
 
@@ -187,29 +234,3 @@ def where(places: Sequence[tuple[str, str]], labels: Sequence[str]) -> str:
 def some(names: Sequence[str]) -> str:
     """All of a few names; of many the first ones, and how many more."""
     return name_some(names, MOST_NAMES)
-
-
-ABSENT = ((Status.ERROR, "failed and is", 3), (Status.MISSING, "lacks images and is", 1))
-"""What became of images, in words, and how many of the messages of a condition are shown."""
-
-
-def _not_scored(runs: Runs, table: pd.DataFrame) -> list[str]:
-    """Failures, missing files and skipped images; what failed alike is said once."""
-    records = runs.unscored
-    records = records[records["entry"].isin(table.index)]
-    absent: dict[tuple[str, str], list[str]] = {}
-    for status, what, most in ABSENT:
-        rows = records[records["status"] == status]
-        keys = ["label", "dataset", "condition"]
-        groups = rows.drop_duplicates([*keys, "message"]).groupby(keys, observed=True, sort=False)
-        for (label, _, condition), messages in groups["message"]:
-            reasons = list(messages[:most])
-            if 1 < most < len(messages):
-                reasons.append(f"{len(messages) - most} more such messages in the records")
-            for reason in reasons:
-                key = (f"{label}: ", f" {what} not scored: {reason}")
-                absent.setdefault(key, []).append(str(condition))
-    skipped = records[records["status"] == Status.SKIPPED]
-    return [
-        f"{label}{some(list(dict.fromkeys(names)))}{why}" for (label, why), names in absent.items()
-    ] + [f"skipped: {message}" for message in skipped["message"].unique()]

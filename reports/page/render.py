@@ -13,7 +13,7 @@ from robustbench_twicing import __version__
 from robustbench_twicing.files.atomic import write_atomically
 
 from ..merging.runs import Runs
-from ..metrics.notes import notes
+from ..metrics.notes import notes_by_topic
 from ..metrics.radii import radius_curves
 from ..metrics.transfer import transfer_rates
 from ..plots.pictures import of_corruptions
@@ -23,14 +23,16 @@ from .drawing.curve import Key, Models
 from .drawing.embedding import Embedded, embed_pictures
 from .places import places
 from .sections.attacks import Attacked, attacked_places
-from .sections.caveats import Caveat, chips, distrust_first
+from .sections.caveats import Caveat, Group, chips, distrust_first, grouped
 from .sections.comparing import Section, comparison_section
+from .sections.corruptions import Matrix, corruption_matrices
+from .sections.differences import Compared, differences
 from .sections.examples import MAGNIFIED, Examples, find_examples
 from .sections.overview import Overview, facts_of, overview
-from .sections.provenance import Grid, provenance, sessions_of
+from .sections.provenance import Grid, commands, provenance, sessions_of, software
 from .sections.representations import Representations, representations_of
 from .sections.summary import headlines, what_was_run
-from .sections.tables import all_results, page_tables, without_flags
+from .sections.tables import Tables, all_results, page_tables
 
 NAME = "index.html"
 MOST_PICTURES = 16
@@ -45,16 +47,21 @@ class Page:
     run: tuple[str, ...]
     headlines: tuple[str, ...]
     caveats: tuple[Caveat, ...]
-    tables: tuple[Markup, ...]
+    tables: Tables
     attacked: tuple[Attacked, ...]
     models: tuple[Key, ...]
     pictures: tuple[Embedded, ...]
     more_pictures: bool
     representations: Representations
+    corruptions: tuple[Matrix, ...]
     comparison: Section
+    differences: tuple[Compared, ...]
     examples: Examples
-    notes: tuple[str, ...]
-    results: tuple[Markup, ...]
+    topics: tuple[Group, ...]
+    results: Markup
+    n_results: int
+    commands: tuple[str, ...]
+    software: str
     provenance: tuple[Grid, ...]
     magnified: int = MAGNIFIED
     version: str = __version__
@@ -75,16 +82,15 @@ class Page:
         """Id and name of the sections that are there; each has a template called like its id."""
         content = {
             ("overview", "Overview"): True,
-            ("tables", "Tables"): self.tables,
+            ("tables", "Tables"): self.tables.shown,
             ("attacks", "Attacks"): self.attacked,
-            ("plots", "Plots"): self.pictures,
+            ("corruptions", "Corruptions"): self.corruptions,
             ("representations", "Representations"): self.representations.is_shown,
-            ("comparison", "Comparison"): self.comparison.tables,
-            ("examples", "Adversarial examples"): self.examples.shown,
+            ("comparison", "Comparison"): self.differences,
+            ("examples", "Examples"): self.examples.shown,
             ("caveats", "Caveats"): True,
-            ("notes", "Notes"): self.notes,
-            ("all", "All results"): True,
-            ("reproduce", "Manifest"): True,
+            ("all", "All results"): self.n_results,
+            ("reproduce", "Reproduce"): True,
         }
         return [section for section, shown in content.items() if shown]
 
@@ -125,32 +131,35 @@ def _make_page(
     compared = comparison_section(runs, table, baseline)
     every, models = list(places(table)), Models.of(table, compared.baseline)
     represented = representations_of(runs)
-    tables, left_out = page_tables(runs, table, Choices(scores=scores))
+    caveats = tuple(distrust_first(table, sessions, runs.attacks))
+    notes = notes_by_topic(runs, table)
+    tables = page_tables(runs, table, Choices(scores=scores))
+    notes["reading"] += [*tables.left_out, *compared.notes, *represented.notes]
     attacked = attacked_places(
         every, models, runs.attacks, radius_curves(runs, table), transfer_rates(runs, table)
     )
-    drawn, has_more = embed_pictures(of_corruptions(table, scores), MOST_PICTURES)
+    drawn, has_more = embed_pictures(of_corruptions(table, scores, maps=False), MOST_PICTURES)
     return Page(
         title=_title(table),
         overview=overview(every, models, list(facts_of(table, sessions)), runs.attacks, compared),
         run=tuple(what_was_run(table, runs.attacks)) or ("Nothing.",),
         headlines=tuple(headlines(table)) or ("No number.",),
-        caveats=tuple(distrust_first(table, sessions, runs.attacks)),
-        tables=tuple(tables),
+        caveats=caveats,
+        tables=tables,
         attacked=tuple(attacked),
         models=tuple(models.keys),
         pictures=drawn,
         more_pictures=has_more,
         representations=represented,
+        corruptions=tuple(corruption_matrices(every, models, runs.attacks)),
         comparison=compared,
-        examples=find_examples(runs, table),
-        notes=(
-            *left_out,
-            *compared.notes,
-            *represented.notes,
-            *without_flags(notes(runs, table), table),
-        ),
+        differences=tuple(differences(compared, every, models, runs.attacks)),
+        examples=find_examples(runs, every, models),
+        topics=tuple(grouped(caveats, notes)),
         results=all_results(runs, table),
+        n_results=len(table),
+        commands=tuple(commands(sessions)),
+        software=software(sessions),
         provenance=tuple(provenance(runs, sessions)),
     )
 
@@ -168,9 +177,11 @@ def _render(page: Page) -> str:
     """
     loader = PackageLoader("reports", "page/templates")
     environment = templates(loader)
-    # The classes of bars, since the policy takes no style="".
-    bars = "".join(f".v{level}{{--v:{level}%}}" for level in range(101))
-    style = Markup(_joined(loader, environment, "style") + bars)
+    # The classes of bars and cells, since the policy takes no style="".
+    levels = "".join(f".v{level}{{--v:{level}%}}" for level in range(101))
+    for kind, colour in (("p", "pos"), ("n", "neg")):
+        levels += "".join(f".{kind}{n}{{--d:{5 * n}%;--e:var(--{colour})}}" for n in range(1, 21))
+    style = Markup(_joined(loader, environment, "style") + levels)
     script = Markup(_joined(loader, environment, "script"))
     policy = (
         f"default-src 'none'; img-src data:; style-src {_hash(style)}; "

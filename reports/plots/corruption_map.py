@@ -37,12 +37,16 @@ def corruption_map(ax: Axes, results: pd.DataFrame, *, label: str) -> None:
     down = [name.replace("_", " ") for name in names]
     heat_map(ax, numbers, down=down, across=list(map(str, SEVERITIES)))
     ax.set_xlabel(f"severity{'; hatched: not scored' if np.isnan(numbers).any() else ''}")
-    lines = [label, f"top-1 accuracy, % under {_made(rows)}", shown.place]
+    lines = [label, f"top-1 accuracy, % under {corrupted_images(rows)}", shown.place]
     ax.set_title("\n".join(lettering(line, 48) for line in lines))
 
 
-def _made(rows: pd.DataFrame) -> str:
-    """What the images are: only its own corruptions, at its own size, are ImageNet-C."""
+def corrupted_images(rows: pd.DataFrame) -> str:
+    """What the images are: only its own corruptions, at its own size, are ImageNet-C.
+
+    Args:
+        rows: as `corruption_rows` gives them.
+    """
     kind, source = kind_of(rows), ", ".join(dict.fromkeys(map(str, rows["source"])))
     benchmark = rows["attack"] == ATTACK
     if not benchmark.all():

@@ -59,14 +59,22 @@ def pictures(
         yield from transfer_pictures(transfers)
 
 
-def of_corruptions(results: pd.DataFrame, scores: pd.DataFrame | None = None) -> Iterator[Picture]:
-    """Those of `pictures` that show corrupted images, with the same arguments."""
+def of_corruptions(
+    results: pd.DataFrame, scores: pd.DataFrame | None = None, *, maps: bool = True
+) -> Iterator[Picture]:
+    """Those of `pictures` that show corrupted images, with the same arguments.
+
+    Args:
+        results: columns of `COLUMNS`.
+        scores: `corruption_scores` of these results, in units of AlexNet unless given.
+        maps: whether each model has a map of its accuracy by corruption and severity.
+    """
     look_of = looks(list(results["label"]))
     corrupted = results[results["attack"].isin(CORRUPTED)]
     groups = corrupted.groupby([*PLACE, "source"], sort=False)
     for _, same in groups:
         place = places(same, corrupted, (*PLACE, "source"))
-        yield from corruption_pictures(same, scores, look_of, place=place)
+        yield from corruption_pictures(same, scores, look_of, place=place, maps=maps)
 
 
 def _budgets(

@@ -1,6 +1,7 @@
 """Two models on the same images: the difference of their accuracies and whether it is chance."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ DRAWS = 10_000
 """Bootstrap samples; their own error moves a bound by about 1 % of the interval's width."""
 SIGNIFICANT = 0.05
 """Family-wise level of the marks and verdicts."""
+REMEMBERED = 4096
+"""Pairs whose numbers are kept: every baseline of a page asks for some of the same."""
 
 Rights = NDArray[np.bool_]
 
@@ -59,6 +62,7 @@ def count_pair(first: Rights, second: Rights) -> Pair:
     return Pair(both, only_first, only_second, neither)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def mcnemar(pair: Pair) -> float:
     """Two-sided p value of McNemar's exact test (McNemar 1947, Psychometrika 12).
 
@@ -73,6 +77,7 @@ def mcnemar(pair: Pair) -> float:
     return float(binomtest(pair.only_first, discordant, 0.5).pvalue)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def difference_interval(
     pair: Pair, *, seed: int, level: float = 0.95, draws: int = DRAWS
 ) -> Interval:

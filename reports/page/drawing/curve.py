@@ -127,10 +127,12 @@ class Models(NamedTuple):
     @property
     def keys(self) -> list[Key]:
         """Of all models."""
-        return [
-            Key(number, self.kind(label), self.marker(label), label, self.names[label])
-            for number, label in enumerate(self.look_of)
-        ]
+        return [self.key(label) for label in self.look_of]
+
+    def key(self, label: str) -> Key:
+        """Of a model."""
+        look = (self.kind(label), self.marker(label))
+        return Key(self.number(label), *look, label, self.names[label])
 
     def drawn(self, labels: Collection[str], most: int) -> list[str]:
         """Whose curves are drawn: the baseline, and those named first, up to so many."""

@@ -1,18 +1,26 @@
 """What to distrust first: flags, and what no flag says, each in a few words and in a sentence."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
 
 from ...merging.sessions import Session
-from ...metrics.flags import by_weight, explain_flag, is_remark, short_flag
+from ...metrics.flags import Topic, by_weight, explain_flag, is_remark, short_flag, topic_of
 from ...metrics.notes import some
 from ..places import Attacks
 
 MOST_CHIPS = 8
 """Caveats that the top of the page names."""
+TOPICS: Mapping[Topic, str] = {
+    "images": "Images and attacks",
+    "corruptions": "Corruptions",
+    "models": "Models",
+    "reading": "Reading the numbers",
+    "runs": "Runs and machines",
+}
+"""Groups of caveats in the order of the page, and their headings."""
 
 
 class Caveat(NamedTuple):
@@ -27,6 +35,7 @@ class Caveat(NamedTuple):
         sentence: what it means.
         where: which results have which flag.
         is_warning: or else a remark on what the numbers are.
+        topic: its group.
     """
 
     id: str
@@ -36,6 +45,55 @@ class Caveat(NamedTuple):
     results: str = ""
     where: tuple[str, ...] = ()
     is_warning: bool = True
+    topic: Topic = "images"
+
+
+class Group(NamedTuple):
+    """Caveats and notes on one topic.
+
+    Attributes:
+        title: heading.
+        caveats: the gravest first.
+        notes: sentences.
+    """
+
+    title: str
+    caveats: Sequence[Caveat]
+    notes: Sequence[str]
+
+    @property
+    def size(self) -> int:
+        """How many things it says."""
+        return len(self.caveats) + len(self.notes)
+
+
+def grouped(caveats: Sequence[Caveat], notes: Mapping[Topic, Sequence[str]]) -> list[Group]:
+    """All that a reader must know, by topic; topics on which nothing is said are left out.
+
+    Args:
+        caveats: see `distrust_first`.
+        notes: see `notes_by_topic`.
+    """
+    groups = [
+        Group(
+            title,
+            _end_once([caveat for caveat in caveats if caveat.topic == topic]),
+            notes.get(topic, ()),
+        )
+        for topic, title in TOPICS.items()
+    ]
+    return [group for group in groups if group.size]
+
+
+def _end_once(caveats: Sequence[Caveat]) -> list[Caveat]:
+    """Where neighbours end in the same words after a colon, the last of them alone has these."""
+    ends = [caveat.sentence.rpartition(": ")[2] for caveat in caveats]
+    return [
+        caveat._replace(sentence=f"{caveat.sentence.removesuffix(f': {end}')}.")
+        if end == after and end != caveat.sentence
+        else caveat
+        for caveat, end, after in zip(caveats, ends, [*ends[1:], ""][: len(ends)], strict=True)
+    ]
 
 
 def chips(caveats: Sequence[Caveat]) -> tuple[list[Caveat], int]:
@@ -71,10 +129,10 @@ def distrust_first(
     yield from _not_tried(table, attacks)
     if table["protocol"].nunique() > 1:
         apart = "Numbers of different protocols stand in different tables: they cannot be compared."
-        yield Caveat("caveat-protocols", "several protocols", apart)
+        yield Caveat("caveat-protocols", "several protocols", apart, topic="reading")
     if any(session.git is not None and session.git.dirty for session in sessions):
         dirty = "Some of it was computed by code that no commit holds (the checkout was changed)."
-        yield Caveat("caveat-code", "code of no commit", dirty)
+        yield Caveat("caveat-code", "code of no commit", dirty, topic="runs")
 
 
 def _not_scored(table: pd.DataFrame) -> Iterator[Caveat]:
@@ -102,6 +160,7 @@ def _precision(table: pd.DataFrame) -> Iterator[Caveat]:
             f"{widest:.1f} points to either side; only differences on the same images, as in the "
             "comparison, can be read more finely.",
             is_warning=False,
+            topic="reading",
         )
 
 
@@ -138,6 +197,7 @@ def flags_by_kind(table: pd.DataFrame) -> Iterator[Caveat]:
             if is_everywhere and not others
             else tuple(_where(flag, same[same["flag"] == flag]) for flag in kinds),
             not is_remark(kinds[0]),
+            topic_of(kinds[0]),
         )
 
 

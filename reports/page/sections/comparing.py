@@ -9,19 +9,16 @@ from markupsafe import Markup
 from robustbench_twicing.files.printable import name_some
 
 from ...merging.runs import Runs
-from ...plots import forest_pictures
 from ...statistics.comparison import Comparison, compare_if_possible
 from ...tables.comparing import comparison_tables, corrected_over
-from ..drawing.embedding import Embedded, embed_pictures
 from .tables import embed_table
 
 MOST_VERDICTS = 10
 """Models whose differences are said in words."""
 MOST_NAMES = 8
 """Models or conditions that one sentence names."""
-MOST_FORESTS = 4
-MOST_ROWS = 60
-"""Comparisons that are shown unfolded."""
+MOST_PAIRS = 2000
+"""Differences that a page holds where each model can be the baseline."""
 
 
 class Section(NamedTuple):
@@ -33,10 +30,9 @@ class Section(NamedTuple):
         tests: how many differences were tested.
         better: how many of them are significant and above 0.
         worse: the same below 0.
-        forests: pictures of the differences.
         tables: as HTML.
-        is_long: whether the tables are folded at first.
-        notes: why there is no comparison.
+        comparisons: with each baseline that a reader can choose, that of the page first.
+        notes: why there is no comparison, or none with others.
     """
 
     baseline: str = ""
@@ -44,14 +40,13 @@ class Section(NamedTuple):
     tests: int = 0
     better: int = 0
     worse: int = 0
-    forests: tuple[Embedded, ...] = ()
     tables: tuple[Markup, ...] = ()
-    is_long: bool = False
+    comparisons: tuple[Comparison, ...] = ()
     notes: tuple[str, ...] = ()
 
 
 def comparison_section(runs: Runs, results: pd.DataFrame, baseline: str | None) -> Section:
-    """All models against the baseline; nothing for one model.
+    """All models against the baseline, and against each other; nothing for one model.
 
     Args:
         runs: merged runs.
@@ -65,9 +60,7 @@ def comparison_section(runs: Runs, results: pd.DataFrame, baseline: str | None) 
     if isinstance(compared, str):
         several = results["label"].nunique() > 1
         return Section(notes=(f"There is no comparison: {compared}.",) if several else ())
-    pictures, _ = embed_pictures(forest_pictures(compared.rows, compared.baseline), MOST_FORESTS)
-    tables = tuple(embed_table(table, results) for table in comparison_tables(compared))
-    is_long = len(compared.rows) > MOST_ROWS
+    others, notes = _other_baselines(runs, results, compared)
     sure = compared.rows.loc[compared.rows["significant"], "difference"]
     return Section(
         compared.baseline,
@@ -75,10 +68,34 @@ def comparison_section(runs: Runs, results: pd.DataFrame, baseline: str | None) 
         int(compared.rows["p_holm"].count()),
         int((sure > 0).sum()),
         int((sure < 0).sum()),
-        pictures,
-        tables,
-        is_long,
+        tuple(embed_table(table, results) for table in comparison_tables(compared)),
+        (compared, *others),
+        notes,
     )
+
+
+def _other_baselines(
+    runs: Runs, results: pd.DataFrame, compared: Comparison
+) -> tuple[list[Comparison], tuple[str, ...]]:
+    """The comparisons with all other models where they are few, and what is left out."""
+    labels = [str(label) for label in results["label"].unique()]
+    pairs = len(labels) * len(compared.rows)
+    if pairs > MOST_PAIRS:
+        reason = (
+            f"The comparison is with {compared.baseline} alone, since that of all {len(labels)} "
+            f"models with each other would be {pairs:,} differences; report --baseline LABEL "
+            "makes a page with another."
+        )
+        return [], (reason,)
+    others, notes = list[Comparison](), list[str]()
+    for label in labels:
+        if label != compared.baseline:
+            other = compare_if_possible(runs, results, baseline=label)
+            if isinstance(other, str):
+                notes.append(f"There is no comparison with {label}: {other}.")
+            else:
+                others.append(other)
+    return others, tuple(notes)
 
 
 def verdicts(compared: Comparison) -> Iterator[str]:

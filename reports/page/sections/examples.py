@@ -1,151 +1,179 @@
-"""Adversarial images that were kept, for the page."""
+"""Adversarial images that were kept, for the page: for each image, what all models made of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
-from robustbench_twicing.data.imagenet import NUM_CLASSES, SUBSETS, subset_indices
+from robustbench_twicing.conditions.condition import CLEAN
 from robustbench_twicing.records.adversarial import FOLDER, AdversarialStore, read_adversarial
-from robustbench_twicing.records.manifest import Evaluation
 
 from ...merging.entry import Entry
 from ...merging.runs import Runs
 from ...metrics.sweeps import budget_curves
+from ..drawing.curve import Key, Models
 from ..drawing.embedding import MIB, Pixels, embed_pixels
+from ..drawing.matrix import Head, heads
+from ..places import Place
+from .class_names import class_name
 
 MOST_IMAGES = 4
+"""Of a place."""
 MOST_BUDGETS = 3
-MOST_LABELS = 6
 MOST_BYTES = 4 * MIB
+SMALL = 64
+"""Pixels a side up to which an image is shown small."""
 MAGNIFIED = 10
 """Factor of the perturbation, around middle grey."""
 
 _Value = TypeVar("_Value")
-IMAGENET_WORDS = ("wnid", "imagenet")
-"""Words in the description of the labels that tell ImageNet's classes from other thousands."""
+Files = Mapping[int, Path]
+"""Of one entry by position of the image."""
 
 
-@dataclass(frozen=True)
-class Attacked:
-    """One image under one condition.
+class Answer(NamedTuple):
+    """What a model made of an image under a condition.
 
     Attributes:
-        condition: its id.
-        prediction: class name.
+        text: name of the class, or why there is none.
+        full: the same with its index.
         is_right: whether that is the true class.
+        picture: the adversarial image as a data URI; empty where the page has none.
         change: the perturbation, `MAGNIFIED`, as a data URI.
-        picture: the adversarial image, as a data URI.
+        is_kept: whether the run folder has the image.
     """
 
-    condition: str
-    prediction: str
-    is_right: bool
-    change: str
-    picture: str
+    text: str = "–"
+    full: str = "not scored"
+    is_right: bool = True
+    picture: str = ""
+    change: str = ""
+    is_kept: bool = False
 
 
-@dataclass(frozen=True)
-class Example:
+class Line(NamedTuple):
+    """A model, its answer to the clean image, and those under the attack."""
+
+    row: Key
+    clean: Answer
+    attacked: Sequence[Answer]
+
+
+class Example(NamedTuple):
     """One image and what became of it.
 
     Attributes:
-        label: of the model.
-        place: data set and protocol.
+        place: data set and protocol; empty where there is no other.
         image: id.
         target: name of the true class.
-        prediction: class name before the attack.
-        is_right: whether that is the true class.
         picture: the clean image, as a data URI.
-        attacked: under some budgets of one attack, ascending.
+        is_small: whether it has few pixels.
+        columns: budgets of one attack, ascending.
+        lines: models, in their order.
     """
 
-    label: str
     place: str
     image: str
     target: str
-    prediction: str
-    is_right: bool
     picture: str
-    attacked: tuple[Attacked, ...]
+    is_small: bool
+    columns: Sequence[Head]
+    lines: Sequence[Line]
 
-    @cached_property
-    def size(self) -> int:
-        """Bytes in the page."""
-        pictures = [self.picture, *(shown.change + shown.picture for shown in self.attacked)]
-        return sum(map(len, pictures))
+    @property
+    def answers(self) -> Iterator[Answer]:
+        """All under the attack."""
+        return (answer for line in self.lines for answer in line.attacked)
 
 
 class Examples(NamedTuple):
-    """Examples, and how many there could be.
+    """Examples, and how many adversarial images they have of those that were kept of them.
 
     Attributes:
-        shown: in order of image, then of label.
-        available: images times labels for which files are there.
+        shown: in order of image.
+        attacks: what they were attacked with, in words.
+        pictures: adversarial images on the page.
+        kept: the same in the run folders, under these budgets.
+        answers: all that they could be of.
     """
 
-    shown: tuple[Example, ...]
-    available: int
+    shown: Sequence[Example] = ()
+    attacks: str = ""
+    pictures: int = 0
+    kept: int = 0
+    answers: int = 0
 
 
-def find_examples(runs: Runs, table: pd.DataFrame) -> Examples:
+class _Chosen(NamedTuple):
+    """What of a place is shown: columns, files by entry, entries by label and condition, images."""
+
+    place: Place
+    columns: Sequence[Head]
+    files: Mapping[int, Files]
+    entries: Mapping[tuple[str, str], int]
+    images: Sequence[int]
+
+
+def find_examples(runs: Runs, places: Sequence[Place], models: Models) -> Examples:
     """The first images of the data sets, under the strongest attack of which images were kept.
 
-    Bounded by `MOST_IMAGES`, `MOST_LABELS`, `MOST_BUDGETS` and `MOST_BYTES`.
+    Every model of the place is asked for the same images. Bounded by `MOST_IMAGES`, `MOST_BUDGETS`
+    and `MOST_BYTES`: what does not fit has an answer and no picture.
 
     Args:
         runs: merged runs.
-        table: `results` of them.
+        places: see `places`.
+        models: how they are shown.
 
     Raises:
         UserError: a damaged file.
     """
-    places = []
-    for _, rows in table.groupby(["label", "dataset", "protocol"], sort=False):
-        files = _kept(runs, rows)
-        if files:
-            places.append(_by_image(files))
+    chosen = [choice for place in places if (choice := _choice(runs, place)) is not None]
+    turns = zip_longest(*([(choice, image) for image in choice.images] for choice in chosen))
     shown: list[Example] = []
-    for image in _in_turns(places[:MOST_LABELS]):
-        example = _example(runs, image)
-        if sum(earlier.size for earlier in shown) + example.size > MOST_BYTES:
+    room = MOST_BYTES
+    for choice, image in (pair for turn in turns for pair in turn if pair is not None):
+        example, room = _Reader(runs, choice, models, room).example(image)
+        if not any(answer.picture for answer in example.answers):
             break
-        shown.append(example)
-    return Examples(tuple(shown), sum(map(len, places)))
+        name = f"{choice.place.dataset}, protocol {choice.place.protocol}"
+        shown.append(example._replace(place=name if len(places) > 1 else ""))
+    answers = [answer for example in shown for answer in example.answers]
+    attacks = dict.fromkeys(choice.columns[0].group for choice in chosen)
+    return Examples(
+        shown,
+        " and ".join(attacks),
+        sum(bool(answer.picture) for answer in answers),
+        sum(answer.is_kept for answer in answers),
+        len(answers),
+    )
 
 
-Files = Mapping[int, Path]
-"""Of one image by entry, or of one entry by position of the image."""
-
-
-def _in_turns(places: Sequence[Sequence[Files]]) -> Iterator[Files]:
-    """The first image of every place, then the second, ..."""
-    for number in range(MOST_IMAGES):
-        yield from (images[number] for images in places if number < len(images))
-
-
-def _by_image(entries: Mapping[int, Files]) -> list[Files]:
-    """From files by entry and image to files by image, of images that all entries have."""
-    indices = sorted(set.intersection(*(set(files) for files in entries.values())))
-    return [{entry: files[index] for entry, files in entries.items()} for index in indices]
-
-
-def _kept(runs: Runs, rows: pd.DataFrame) -> dict[int, Files]:
-    """By entry, the files of the strongest attack that has any, at some of its budgets."""
+def _choice(runs: Runs, place: Place) -> _Chosen | None:
+    """The strongest attack of which images were kept, some of its budgets, the first images."""
+    rows = place.rows
     curves = budget_curves(rows)
     curves = curves[(curves["budget"] > 0) & (curves["status"] == "ok")]
-    curves = curves.assign(entry=rows.index.to_numpy()[curves["entry"].to_numpy(dtype=int)])
+    positions = rows.index.to_numpy()[curves["entry"].to_numpy(dtype=int)]
+    curves = curves.assign(entry=positions, condition=rows.loc[positions, "condition"].to_numpy())
     strength = curves.groupby("attack", sort=False)["top1"].mean().sort_values(kind="stable")
     for attack in strength.index:
-        entries = curves.loc[curves["attack"] == attack, "entry"].astype(int)
-        files = {entry: _files(runs.entries[entry]) for entry in entries}
-        with_files = [entry for entry in files if files[entry]]
-        if with_files:
-            return {entry: files[entry] for entry in spread(with_files, MOST_BUDGETS)}
-    return {}
+        points = curves[curves["attack"] == attack]
+        files = {int(entry): _files(runs.entries[int(entry)]) for entry in points["entry"]}
+        kept = {entry: of for entry, of in files.items() if of}
+        names = dict.fromkeys(points.loc[points["entry"].isin(list(kept)), "condition"])
+        if names:
+            wanted = spread(list(names), MOST_BUDGETS)
+            return _Chosen(
+                place,
+                [head for head in heads(place, runs.attacks) if head.condition in wanted],
+                kept,
+                {runs.entries[at].key[::3]: at for at in rows.index},
+                sorted({image for of in kept.values() for image in of})[:MOST_IMAGES],
+            )
+    return None
 
 
 def spread(values: Sequence[_Value], most: int) -> list[_Value]:
@@ -163,76 +191,57 @@ def _files(entry: Entry) -> Files:
     return files
 
 
-def _example(runs: Runs, files: Files) -> Example:
-    attacked = [_attacked(runs, entry, path) for entry, path in files.items()]
-    first, path = next(iter(files.items()))
-    entry, row, images = runs.entries[first], _record(runs, first, path), read_adversarial(path)
-    label, dataset, protocol, _ = entry.key
-    return Example(
-        label,
-        f"{dataset}, protocol {protocol}",
-        images.image,
-        class_name(int(row["target"]), entry.evaluation),
-        class_name(int(row["clean_prediction"]), entry.evaluation),
-        bool(row["clean_rank"] == 0),
-        embed_pixels(images.x),
-        tuple(attacked),
-    )
+class _Reader:
+    """Reads the answers and pictures of one image, as long as there is room."""
 
+    def __init__(self, runs: Runs, chosen: _Chosen, models: Models, room: int) -> None:
+        self.runs, self.chosen, self.models, self.room = runs, chosen, models, room
+        self.image, self.target, self.picture, self.is_small = "", "", "", False
 
-def _attacked(runs: Runs, position: int, path: Path) -> Attacked:
-    entry, row, images = (
-        runs.entries[position],
-        _record(runs, position, path),
-        read_adversarial(path),
-    )
-    return Attacked(
-        entry.key[-1],
-        class_name(int(row["prediction"]), entry.evaluation),
-        bool(row["rank"] == 0),
-        embed_pixels(magnified(images.x, images.x_adv)),
-        embed_pixels(images.x_adv),
-    )
+    def example(self, image: int) -> tuple[Example, int]:
+        """The image at a position of the data set, and how much room is left."""
+        labels = set(self.chosen.place.rows["label"])
+        lines = [self._line(label, image) for label in self.models.look_of if label in labels]
+        about = (self.image, self.target, self.picture, self.is_small)
+        return Example("", *about, self.chosen.columns, lines), self.room
 
+    def _line(self, label: str, image: int) -> Line:
+        attacked = [self._answer(label, head.condition, image) for head in self.chosen.columns]
+        return Line(self.models.key(label), self._answer(label, CLEAN, image), attacked)
 
-def _record(runs: Runs, position: int, path: Path) -> "pd.Series[Any]":
-    records = runs.of(position)
-    return records[records["index"] == int(path.stem)].iloc[0]
+    def _answer(self, label: str, condition: str, image: int) -> Answer:
+        entry = self.chosen.entries.get((label, condition))
+        if entry is None:
+            return Answer(full="not run")
+        records = self.runs.of(entry)
+        records = records[(records["index"] == image) & (records["status"] == "ok")]
+        answer = Answer() if records.empty else self._scored(entry, records.iloc[0])
+        path = self.chosen.files.get(entry, {}).get(image)
+        return answer if path is None else self._with_pictures(answer, path)
+
+    def _scored(self, entry: int, record: "pd.Series[Any]") -> Answer:
+        evaluation = self.runs.entries[entry].evaluation
+        self.target = self.target or class_name(int(record["target"]), evaluation)
+        name = class_name(int(record["prediction"]), evaluation)
+        return Answer(name.rpartition(" (")[0] or name, name, bool(record["rank"] == 0))
+
+    def _with_pictures(self, answer: Answer, path: Path) -> Answer:
+        kept = answer._replace(is_kept=True)
+        if self.room <= 0:
+            return kept
+        images = read_adversarial(path)
+        if not self.picture:
+            self.image, self.picture = images.image, embed_pixels(images.x)
+            self.is_small = max(images.x.shape) <= SMALL
+            self.room -= len(self.picture)
+        picture = embed_pixels(images.x_adv)
+        change = embed_pixels(magnified(images.x, images.x_adv))
+        self.room -= len(picture) + len(change)
+        if self.room < 0:
+            return kept
+        return kept._replace(picture=picture, change=change)
 
 
 def magnified(x: Pixels, x_adv: Pixels) -> Pixels:
     """The perturbation times `MAGNIFIED`, around middle grey."""
     return 0.5 + MAGNIFIED * (x_adv - x)
-
-
-def class_name(index: int, evaluation: Evaluation) -> str:
-    """``tabby (281)`` for classes of ImageNet-1k, ``class 3`` otherwise.
-
-    Args:
-        index: as in the records: a position among the logits that are scored.
-        evaluation: tells which classes the logits are.
-    """
-    space = evaluation.dataset.space
-    chosen: Sequence[int] | None = evaluation.record.details.get("classes")
-    if space is not None and space.name in SUBSETS:
-        chosen = subset_indices(space.name)
-    if chosen and not 0 <= index < len(chosen):
-        return f"class {index}"
-    if chosen:
-        index = int(chosen[index])
-    labelling = evaluation.dataset.labelling.lower()
-    of_imagenet = any(mark in labelling for mark in IMAGENET_WORDS)
-    has_all = chosen is not None or evaluation.dataset.num_classes == NUM_CLASSES
-    if of_imagenet and has_all and 0 <= index < NUM_CLASSES:
-        return f"{_names()[index]} ({index})"
-    return f"class {index}"
-
-
-@cache
-def _names() -> tuple[str, ...]:
-    """The first name of each class, as in timm's copy of WordNet's."""
-    from timm.data.imagenet_info import ImageNetInfo
-
-    info = ImageNetInfo()
-    described = (info.index_to_description(index) for index in range(NUM_CLASSES))
-    return tuple(text.partition(",")[0] for text in described)

@@ -1,11 +1,20 @@
 """Settings, versions and hashes: what a reader needs to repeat the numbers."""
 
+import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 from typing import Any, NamedTuple
+
+from robustbench_twicing.files.printable import count
 
 from ...merging.entry import Entry
 from ...merging.runs import Runs
 from ...merging.sessions import Session, read_sessions
+
+PACKAGES = ("torch", "timm", "pyautoattack", "torchattacks", "foolbox")
+"""Whose versions are shown."""
+SHORT = 10
+"""Digits of a commit."""
 
 
 class Grid(NamedTuple):
@@ -42,7 +51,7 @@ def provenance(runs: Runs, sessions: Sequence[Session]) -> list[Grid]:
         "Attacks": [_condition(entry) for entry in runs.entries],
         "Runs": [_run(entry) for entry in runs.entries],
         "Software and machines": [_software(session) for session in sessions],
-        "Commands": [_command(session) for session in sessions],
+        "Processes": [_process(session) for session in sessions],
     }
     return [_grid(caption, rows) for caption, rows in tables.items() if rows]
 
@@ -129,15 +138,47 @@ def _software(session: Session) -> dict[str, Any]:
         "robustbench_twicing": session.robustbench_twicing,
         "commit": session.commit(),
         "python": session.python,
-        **{
-            name: versions.get(name)
-            for name in ("torch", "timm", "pyautoattack", "torchattacks", "foolbox")
-        },
+        **{name: versions.get(name) for name in PACKAGES},
         "device": session.device,
         "threads": session.threads,
         "platform": session.platform,
     }
 
 
-def _command(session: Session) -> dict[str, Any]:
-    return {"started": session.started, "command": " ".join(session.command)}
+def _process(session: Session) -> dict[str, Any]:
+    return {"started": session.started, "command": command_of(session)}
+
+
+def commands(sessions: Sequence[Session]) -> list[str]:
+    """The different commands of these processes, to be typed again."""
+    typed = (command_of(session) for session in sessions if session.command)
+    return list(dict.fromkeys(typed))
+
+
+def command_of(session: Session) -> str:
+    """The command of a process as a shell takes it, the script by its name."""
+    if not session.command:
+        return ""
+    script, *arguments = session.command
+    program = PurePath(script).name
+    python = ["python"] if program.endswith(".py") else []
+    return shlex.join([*python, program, *arguments])
+
+
+def software(sessions: Sequence[Session]) -> str:
+    """Versions, machine and start of the last process in a line, and how many others there are."""
+    if not sessions:
+        return ""
+    session = sessions[-1]
+    versions = [
+        f"{name} {session.versions[name]}" for name in PACKAGES if session.versions.get(name)
+    ]
+    facts = [
+        f"robustbench_twicing {session.robustbench_twicing} ({session.commit(SHORT)})",
+        f"Python {session.python}",
+        *versions,
+        f"{session.device}, {count(session.threads or 0, 'thread')}",
+        f"started {session.started[:16].replace('T', ' ')} UTC",
+    ]
+    others = count(len(sessions) - 1, "other process")
+    return ", ".join(facts) + (f"; and {others}, see below" if len(sessions) > 1 else "")

@@ -1,8 +1,9 @@
 """The tables of the page, in the forms that `reports.tables` has."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,31 +15,46 @@ from ...merging.runs import Runs
 from ...metrics.flags import explain_flag
 from ...metrics.notes import notes
 from ...tables.formats.as_html import as_html
-from ...tables.marks import mark
+from ...tables.marks import SIGNIFICANT_NOTE, mark
 from ...tables.presets import Choices, all_presets, preset_tables
 from ...tables.table import Column, Table
 
 FLAGS = Column("flags", digits=None)
+MARKING = SIGNIFICANT_NOTE.format("the").replace("this table", "its table")
+"""Said once of all tables."""
+_MARKING = re.compile(re.escape(SIGNIFICANT_NOTE).replace(re.escape("{0}"), r"\d+"))
+_NOT_APPLICABLE = re.compile(r".+ was not run for .+|No .+: not-comparable .+")
+"""Notes of tables without a number that say of what else the run could have been."""
 
 
-def page_tables(
-    runs: Runs, results: pd.DataFrame, choices: Choices
-) -> tuple[list[Markup], list[str]]:
+class Tables(NamedTuple):
+    """Tables of the page.
+
+    Attributes:
+        shown: as HTML.
+        marking: what bold and underlined numbers are; empty where none are.
+        left_out: why some are not there.
+    """
+
+    shown: Sequence[Markup] = ()
+    marking: str = ""
+    left_out: Sequence[str] = ()
+
+
+def page_tables(runs: Runs, results: pd.DataFrame, choices: Choices) -> Tables:
     """The presets that are for the page, with significance marked and intervals below accuracies.
 
-    What has no numbers is left out.
+    What has no numbers is left out, without a word where it could have none.
 
     Args:
         runs: merged runs.
         results: `results` of them.
         choices: of the presets.
-
-    Returns:
-        Tables as HTML, and why some are left out.
     """
     shown: list[Markup] = []
     left_out: list[str] = []
-    elsewhere = notes(runs, results)
+    elsewhere = {*notes(runs, results)}
+    has_marks = False
     for name in (name for name, preset in all_presets().items() if preset.on_page):
         try:
             tables = preset_tables(name, runs, results, choices)
@@ -47,19 +63,23 @@ def page_tables(
             continue
         for table in tables:
             if table.frame.notna().any(axis=None):
-                shown.append(embed_table(mark(table, "significant", runs), results, elsewhere))
+                marked = mark(table, "significant", runs)
+                has_marks |= bool(marked.marks)
+                shown.append(embed_table(marked, results, elsewhere))
             else:
-                left_out += [
-                    note for note in without_flags(table.notes, results) if note not in elsewhere
-                ]
-    return shown, left_out
+                reasons = set(without_flags(table.notes, results)) - elsewhere
+                left_out += [note for note in table.notes if note in reasons and _applies(note)]
+    return Tables(shown, MARKING if has_marks else "", list(dict.fromkeys(left_out)))
 
 
-def all_results(runs: Runs, results: pd.DataFrame) -> tuple[Markup, ...]:
-    """Every result, with its flags."""
-    return tuple(
-        Markup(as_html(_with_flags(table))) for table in preset_tables("results", runs, results)
-    )
+def _applies(note: str) -> bool:
+    return _NOT_APPLICABLE.fullmatch(note) is None
+
+
+def all_results(runs: Runs, results: pd.DataFrame) -> Markup:
+    """Every result in one table, with its flags."""
+    tables = all_presets()["results"].make(runs, results, Choices()) if len(results) else ()
+    return Markup("").join(Markup(as_html(_with_flags(table))) for table in tables)
 
 
 def _with_flags(table: Table) -> Table:
@@ -69,7 +89,7 @@ def _with_flags(table: Table) -> Table:
     return replace(table.with_columns([FLAGS], values, at=len(table.columns)), notes=())
 
 
-def embed_table(table: Table, results: pd.DataFrame, elsewhere: Sequence[str] = ()) -> Markup:
+def embed_table(table: Table, results: pd.DataFrame, elsewhere: Collection[str] = ()) -> Markup:
     """A table as HTML that is already escaped.
 
     Args:
@@ -77,7 +97,11 @@ def embed_table(table: Table, results: pd.DataFrame, elsewhere: Sequence[str] = 
         results: `results`, for intervals.
         elsewhere: notes that the page has in another place.
     """
-    below = [note for note in without_flags(table.notes, results) if note not in elsewhere]
+    below = [
+        note
+        for note in without_flags(table.notes, results)
+        if note not in elsewhere and not _MARKING.fullmatch(note)
+    ]
     return Markup(as_html(replace(table, notes=tuple(below)), hints=_intervals(table, results)))
 
 

@@ -28,25 +28,28 @@ SHOWN = {
 """Columns of results.csv, and what they are called here."""
 OPTIONAL = ("top1_mean", "top1_sd", "goal_hit")
 """Those that are left out where no row has anything there."""
-KEYS = ("label", "condition")
+PLACE = ("dataset", "protocol")
+"""They name a row, too, where the rows are of several."""
 
 
 @preset("results")
 def all_results(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table]:
-    """One table: labels and conditions down, their numbers across."""
+    """One table: labels and conditions down, places where there are several; numbers across."""
     del choices
     rows = with_short_names(rows)
     absent = {"status"} if (rows["status"] == "ok").all() else set()
     absent |= {name for name in OPTIONAL if rows[name].isna().all()}
     shown = {name: column for name, column in SHOWN.items() if name not in absent}
-    frame = rows.set_index(list(KEYS))[list(shown)]
+    several = [name for name in PLACE if rows[name].nunique() > 1]
+    keys = ["label", *several, "condition"]
+    frame = rows.set_index(keys)[list(shown)]
     place = rows.iloc[0]
     yield Table(
         file_name("results", place["dataset"], place["protocol"]),
         "Accuracy, percent, with 95 % Wilson interval (from, to) of top-1",
-        frame.rename_axis(["model", "condition"]),
+        frame.rename_axis(["model", *keys[1:]]),
         tuple(shown.values()),
-        about(rows, list(frame.index), KEYS),
+        about(rows, list(frame.index), keys),
         groups=tuple(str(label) for label in rows["label"]),
         entries=np.repeat(rows.index.to_numpy(np.int64)[:, None], len(shown), axis=1),
         notes=tuple(dict.fromkeys([*unscored(rows), *notes(runs, rows)])),

@@ -16,6 +16,12 @@ TEST, TRAIN = "fashion-mnist:", "fashion-mnist-train:"
 """What stands before the folder with the whole files: the test or the training split of it."""
 CUT = "fashion-mnist:test1000"
 CUT_FILE = "test1000.npz"
+LABELLING = "Fashion-MNIST's own classes"
+CLASSES = (
+    *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
+    *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
+)
+"""Names of the labels 0 to 9, as in the README of the data set."""
 NOTE = (
     f"grey images of {SIDE} x {SIDE} pixels, the channel repeated three times; taken as they are "
     "by a model of that input size"
@@ -70,6 +76,6 @@ def _dataset(
         labels=tuple(labels.tolist()),
         images=ArrayImages(images, range(len(images))),
         num_classes=NUM_CLASSES,
-        labelling="Fashion-MNIST's own classes",
+        labelling=LABELLING,
         notes=(NOTE,),
     )

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from reports import Runs, merge, results
-from reports.page.sections import comparing
 from reports.page.sections.comparing import MOST_NAMES, MOST_VERDICTS, Section, comparison_section
 from robustbench_twicing.errors import UserError
 from tests.reports.made import Outcomes, write_run
@@ -103,14 +102,6 @@ def test_of_many_models_some_are_said(tmp_path: Path) -> None:
     assert len(sentences) == MOST_VERDICTS + 3
     assert sentences[-3] == "2 more models differ from it; see the tables."
     assert sentences[-2].endswith("for s0, s1, s2, s3, s4, s5, s6, s7 and 3 more.")
-
-
-def test_long_tables_are_folded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparing, "MOST_ROWS", 2)
-    few: Outcomes = {"clean": [RIGHT]}
-    short = {f"m{number}": few for number in range(3)}
-    assert not section(tmp_path / "short", short).is_long
-    assert section(tmp_path / "long", {**short, "more": few}).is_long
 
 
 def test_names_are_escaped(tmp_path: Path) -> None:

@@ -33,10 +33,10 @@ def test_words_and_series_stand_out_from_what_is_behind_them(theme: int) -> None
     palette = {name: pair[theme] for name, pair in BOTH.items()}
     series = [f"c{number}" for number in range(len(COLOURS))]
     for ground in ("ground", "card"):
-        for name in ("ink", "second", "third", "accent", "right", "wrong", *series):
+        for name in ("ink", "second", "third", "accent", "wrong", *series):
             assert contrast(palette[name], palette[ground]) >= 4.5, (name, ground)
     assert contrast(palette["warn"], palette["warn-ground"]) >= 4.5
-    for bar in ("bar", "bar-base", "sunk"):
+    for bar in ("bar", "bar-base", "sunk", "heat", "pos", "neg", "mid"):
         assert contrast(palette["ink"], palette[bar]) >= 4.5, bar
 
 
