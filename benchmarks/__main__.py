@@ -22,7 +22,7 @@ from robustbench_twicing.files.atomic import write_atomically
 BENCHMARKS = (
     *("pgd_time", "sweep_time", "spsa_time", "fmn_time"),
     *("kernels_time", "attention_time", "model_time", "analysis_time"),
-    *("corruption_speed", "cache_time", "workers_time", "processes_time"),
+    *("corruption_speed", "cache_time", "forms_time", "workers_time", "processes_time"),
     *("conditions_time", "report_speed", "script_time", "passes"),
 )
 INTRODUCTION = """\

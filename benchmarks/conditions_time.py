@@ -25,9 +25,9 @@ from reports import results
 from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.condition import clean
-from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.dataset import Dataset, limit_dataset
 from robustbench_twicing.data.image_maker import ImageRequest, Maker
-from robustbench_twicing.data.opening import limit_dataset, open_dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.evaluation.runner import Options, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task
 

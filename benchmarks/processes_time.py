@@ -26,7 +26,8 @@ from benchmarks.table import Table, show
 from benchmarks.timing import arguments
 from robustbench_twicing import load_model
 from robustbench_twicing.conditions.condition import clean
-from robustbench_twicing.data.opening import limit_dataset, open_dataset
+from robustbench_twicing.data.dataset import limit_dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.runner import Options, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task

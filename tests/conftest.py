@@ -22,6 +22,12 @@ def shared() -> Path:
     return SHARED
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _cache_of_archives(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test reads or writes the user's own cache."""
+    os.environ["ROBUSTBENCH_TWICING_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What uses the `shared` fixture carries its mark; CUDA tests say why they are skipped.
 

@@ -19,8 +19,8 @@ from torch.utils.data import (
 from torch.utils.data import Dataset as TorchDataset
 
 from ..data.arrays import ArrayImages
-from ..data.dataset import Dataset
-from ..data.opening import limit_dataset, open_dataset
+from ..data.dataset import Dataset, limit_dataset
+from ..data.opening import open_dataset
 from ..errors import UserError
 
 Data = Dataset | str | Path | Sequence[Any] | TorchDataset[Any] | DataLoader[Any]

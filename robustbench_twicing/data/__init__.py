@@ -1,7 +1,8 @@
 """Labelled images: what they are, where they come from, and how they become pixels.
 
 - `dataset`: `Dataset`; `opening`: `open_dataset`, the one door to folders, arrays and samples.
-- `folders/`, `known_sets/`, `arrays`, `fashion_mnist/`, `samples`: what it opens.
+- `stored`: an image's bytes, in a file or an archive, which all that follows sees alike.
+- `archives/`, `folders/`, `known_sets/`, `arrays`, `fashion_mnist/`, `samples`: what it opens.
 - `decoding`, `preprocessing`: from a file to uint8 pixels, resized and cropped.
 - `image_maker`: images, clean or as a corruption shows them (`remembered`).
 - `loader`: batches ahead of their use; `worker_pool`: processes that make them.

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -21,26 +21,13 @@ from ..errors import UserError
 from .dataset import Dataset, Pixels
 from .folders.image_files import FileImages
 from .preprocessing import Preprocessing
+from .stored import Stamp
 
 log = logging.getLogger(__name__)
 CROPS, ENTRIES = "crops.bin", "entries.bin"
 PAGE = 4096
 """Bytes; every crop begins at a multiple, and the rest up to the next one is zero."""
 _ENTRY = struct.Struct("<qqqI")
-
-
-class Stamp(NamedTuple):
-    """How an image file is recognised: its size in bytes, and two times in nanoseconds.
-
-    Attributes:
-        size: in bytes.
-        modified: when its content changed last, as far as the file says, which may be set back.
-        changed: when the file system saw any change, which nobody sets.
-    """
-
-    size: int
-    modified: int
-    changed: int
 
 
 class CropStore:
@@ -174,11 +161,10 @@ class CachedFiles:
     def pixels(self, index: int, preprocessing: Preprocessing) -> Pixels:
         """The crop from the cache, else decoded and stored: uint8 (crop, crop, 3)."""
         try:
-            status = self.images.files[index].path.stat()
+            stamp = self.images.files[index].stamp()
         except OSError:
             return self.images.pixels(index, preprocessing)  # says what is wrong with the file
         store = self._store(preprocessing)
-        stamp = Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         crop = store.read(index, stamp)
         if crop is None:
             crop = self.images.pixels(index, preprocessing)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from ..errors import UserError
 from .imagenet import LabelSpace
 from .preprocessing import Preprocessing
 
@@ -137,3 +139,45 @@ class Dataset:
             flags=(*self.flags, flag) if flag else self.flags,
             notes=(*self.notes, note) if note else self.notes,
         )
+
+
+def limit_dataset(dataset: Dataset, size: int, *, seed: int = 0) -> Dataset:
+    """Keep ``size`` images, taken class by class in turn.
+
+    Classes are visited in a seeded order, round after round; within a class images come in a
+    seeded order of their ids. So a smaller limit is part of a larger one, and neither the order
+    of the files nor other images decide whether an image comes before its neighbour.
+
+    Args:
+        dataset: what to choose from.
+        size: how many images to keep, at least 1; all, unflagged, where there are no more.
+        seed: of the choice.
+
+    Returns:
+        The images in the order of ``dataset``, flagged ``limit-SIZE-of-ALL``.
+
+    Raises:
+        UserError: ``size`` is less than 1.
+    """
+    from ..seeds import derive_seed  # needs torch, which opening alone does not
+
+    if size < 1:
+        raise UserError(f"--limit {size} leaves no image to evaluate; it must be 1 or more")
+    if size >= len(dataset):
+        return dataset
+    by_class: dict[int, list[int]] = defaultdict(list)
+    for index, label in enumerate(dataset.labels):
+        by_class[label].append(index)
+    ranked: list[tuple[int, int, int]] = []
+    for label, members in by_class.items():
+        turn = derive_seed(seed, "limit", "class", label)
+        members.sort(key=lambda index: derive_seed(seed, "limit", "image", dataset.ids[index]))
+        ranked.extend((round_, turn, index) for round_, index in enumerate(members))
+    chosen = sorted(index for _, _, index in sorted(ranked)[:size])
+    classes = len({dataset.labels[index] for index in chosen})
+    note = (
+        f"{size} of {len(dataset)} images were used, spread over {classes} "
+        f"of {len(by_class)} classes (limit seed {seed})"
+    )
+    limited = dataset.select(chosen, flag=f"limit-{size}-of-{len(dataset)}", note=note)
+    return replace(limited, limit_seed=seed)

@@ -10,15 +10,15 @@ from typing import IO, NamedTuple
 import numpy as np
 from PIL import Image, ImageFile
 
-from ..errors import UnreadableError, UserError
-from ..files.regular import check_regular
+from ..errors import UserError
+from .stored import ImageFile as StoredFile
+from .stored import Stored, read
 
-FORMATS = ("JPEG", "PNG", "BMP", "PPM", "TIFF", "WEBP", "GIF", "MPO")
-"""What may be decoded. Others (EPS among them, for which Pillow runs a program) are refused."""
+FORMATS = ("JPEG", "PNG", "BMP", "PPM", "TIFF", "WEBP", "GIF", "MPO", "JPEG2000", "AVIF")
+"""What may be decoded, as far as this Pillow can. Others (EPS among them, for which Pillow runs a
+program) are refused."""
 LARGEST_IMAGE = 89_478_485
-"""Pixels; Pillow's own limit for a likely decompression bomb."""
-LARGEST_FILE = 2**30
-"""Bytes; so many pixels are less, even where nothing compresses them."""
+"""Pixels; Pillow's own limit for a likely decompression bomb. ``--max-pixels`` sets another."""
 LONGEST_STRIP = 200
 """Long side over short side; beyond it resizing the short side would exhaust the memory."""
 
@@ -38,46 +38,52 @@ _OTHER_CONTENT = (
 
 
 class BadImageError(UserError):
-    """An image file that cannot be decoded.
+    """An image that cannot be decoded.
 
     Attributes:
-        path: the file.
+        path: where it is stored; for a member of an archive, its name below the archive's.
         what: what is wrong with it, like ``is empty (0 bytes)``.
+        advice: what to do; the message ends with it.
     """
 
-    def __init__(self, path: Path | str, what: str) -> None:
-        super().__init__(
-            f"{path} {what}; put the original image in its place or take the file away"
-        )
-        self.path = Path(path)
+    def __init__(self, path: Stored | Path | str, what: str, advice: str = "") -> None:
+        advice = advice or "put the original image in its place or take the file away"
+        super().__init__(f"{path} {what}; {advice}")
+        self.path = Path(str(path))
         self.what = what
+        self.advice = advice
 
-    def __reduce__(self) -> tuple[type[BadImageError], tuple[Path, str]]:
-        return type(self), (self.path, self.what)
+    def __reduce__(self) -> tuple[type[BadImageError], tuple[Path, str, str]]:
+        return type(self), (self.path, self.what, self.advice)
 
 
-def read_rgb(path: Path) -> Image.Image:
-    """Decode one file to 8-bit RGB, as torchvision's ImageFolder does.
+def read_rgb(source: Stored | Path, most_pixels: int = LARGEST_IMAGE) -> Image.Image:
+    """Decode one image to 8-bit RGB, as torchvision's ImageFolder does.
 
     EXIF orientation and colour profiles are not applied, alpha is dropped, JPEGs are decoded at
     full size (no draft mode). One thing differs: 16-bit grey is scaled to 8 bits, where a plain
     ``convert("RGB")`` would turn everything above 255 white.
 
+    Args:
+        source: where it is stored.
+        most_pixels: width times height that is decoded.
+
     Raises:
         BadImageError: not an image, damaged, truncated, or unreasonably large.
-        UnreadableError: the system cannot read the file.
+        UnreadableError: the system cannot read it.
     """
-    image = _identify(path, io.BytesIO(_read(path)))
+    stored = _stored(source)
+    image = _identify(stored, io.BytesIO(read(stored)), most_pixels)
     lenient = ImageFile.LOAD_TRUNCATED_IMAGES
     ImageFile.LOAD_TRUNCATED_IMAGES = False
     try:
         image.load()
-        return to_rgb(path, image)
+        return to_rgb(stored, image)
     except BadImageError:
         raise
     except Exception as error:  # Pillow's decoders raise anything on damaged bytes
         what = f"is a truncated or damaged {image.format} ({_one_line(error)})"
-        raise BadImageError(path, what) from error
+        raise BadImageError(stored, what) from error
     finally:
         ImageFile.LOAD_TRUNCATED_IMAGES = lenient
 
@@ -92,23 +98,23 @@ class Header(NamedTuple):
     orientation: int
 
 
-def read_header(path: Path) -> Header:
+def read_header(source: Stored | Path, most_pixels: int = LARGEST_IMAGE) -> Header:
     """Read an image's header, no pixels; so a truncated file is not noticed.
 
     Raises:
         BadImageError: not an image, or unreasonably large.
-        UserError: the system cannot read the file.
+        UnreadableError: the system cannot read it.
     """
-    check_regular(path, LARGEST_FILE)
-    try:
-        stream = path.open("rb")
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from error
-    with stream, warnings.catch_warnings():
-        image = _identify(path, stream)
+    stored = _stored(source)
+    with stored.open() as stream, warnings.catch_warnings():
+        image = _identify(stored, stream, most_pixels)
         warnings.simplefilter("ignore")
         width, height = image.size
         return Header(width, height, image.mode, image.format or "", _orientation(image))
+
+
+def _stored(source: Stored | Path) -> Stored:
+    return StoredFile(source.name, source, 0) if isinstance(source, Path) else source
 
 
 def _orientation(image: Image.Image) -> int:
@@ -121,35 +127,31 @@ def _orientation(image: Image.Image) -> int:
         return 1
 
 
-def _read(path: Path) -> bytes:
-    """A file's content; what the system refuses to read is not the image's fault."""
-    try:
-        check_regular(path, LARGEST_FILE)
-        return path.read_bytes()
-    except UserError as error:
-        raise UnreadableError(str(error)) from error
-    except OSError as error:
-        raise UnreadableError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _identify(path: Path, stream: IO[bytes]) -> Image.Image:
+def _identify(stored: Stored, stream: IO[bytes], most_pixels: int) -> Image.Image:
     """Open an image without decoding it; ``stream`` stays the caller's."""
+    pillows = Image.MAX_IMAGE_PIXELS
+    Image.MAX_IMAGE_PIXELS = None  # Pillow does not say the size; it is checked below
     try:
         image = Image.open(stream, formats=FORMATS)
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
-        raise BadImageError(path, f"has more than {LARGEST_IMAGE:,} pixels") from error
     except Exception as error:  # Pillow's decoders raise anything on damaged bytes
         stream.seek(0)
-        raise BadImageError(path, _describe(stream.read(4096))) from error
+        raise BadImageError(stored, _describe(stream.read(4096))) from error
+    finally:
+        Image.MAX_IMAGE_PIXELS = pillows
     width, height = image.size
-    if width * height > LARGEST_IMAGE:
-        raise BadImageError(path, f"has more than {LARGEST_IMAGE:,} pixels")
+    if width * height > most_pixels:
+        raise BadImageError(
+            stored,
+            f"is {width} x {height}, more than {most_pixels:,} pixels",
+            "leave it out with --on-bad-image skip, or allow it with "
+            f"--max-pixels {width * height}",
+        )
     if max(width, height) > LONGEST_STRIP * min(width, height):
-        raise BadImageError(path, f"is {width} x {height} pixels, which no photograph is")
+        raise BadImageError(stored, f"is {width} x {height} pixels, which no photograph is")
     return image
 
 
-def to_rgb(path: Path, image: Image.Image) -> Image.Image:
+def to_rgb(path: Stored | Path, image: Image.Image) -> Image.Image:
     """A decoded image of any mode as 8-bit RGB.
 
     Raises:

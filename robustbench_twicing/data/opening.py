@@ -1,7 +1,6 @@
 """One door to all data: a folder, a known test set, an array file, Fashion-MNIST, or samples."""
 
 import os
-from collections import defaultdict
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -9,15 +8,18 @@ from typing import NamedTuple
 
 from ..errors import UserError
 from ..files.printable import count
+from .archives.finding import find_archives
+from .archives.opening import Packed, open_images
+from .archives.parquet import LABEL_COLUMNS
 from .arrays import open_arrays
-from .dataset import Dataset
+from .dataset import Dataset, limit_dataset
 from .fashion_mnist import CUT, is_fashion_mnist, open_fashion_mnist
 from .folders.class_folders import Labelled, has_wnid_folders, label_by_folder
 from .folders.class_list import OwnClasses, order_of_wnids, read_classes
 from .folders.image_files import files_dataset
 from .folders.label_file import read_label_file
 from .folders.labels_to_images import label_by_file
-from .folders.scanning import check_has_images, scan
+from .folders.scanning import check_has_images
 from .imagenet_c import PREFIX
 from .known_sets.checks import with_remark
 from .known_sets.opening import open_known
@@ -27,8 +29,9 @@ from .samples import SAMPLES, open_samples
 
 ARRAY_ENDINGS = (".npz", ".npy")
 RIGHT_FORM = (
-    f"right are a folder of images, NAME=FOLDER of a known test set ({', '.join(KNOWN_SETS)}), an "
-    f"array file (.npz, .npy), {SAMPLES}, {CUT} or fashion-mnist:FOLDER"
+    f"right are a folder of images, a .tar or .parquet of them, NAME=FOLDER of a known test set "
+    f"({', '.join(KNOWN_SETS)}), an array file (.npz, .npy), {SAMPLES}, {CUT} or "
+    "fashion-mnist:FOLDER"
 )
 StrPath = str | os.PathLike[str]
 
@@ -99,16 +102,16 @@ def open_dataset(
         dataset = open_known(known, _absolute(path))
     else:
         class_list = read_classes(_absolute(classes)) if classes is not None else None
-        if not needs_labels and labels is None and classes is None:
-            dataset = _open_unlabelled(path)
-        else:
-            dataset = _open(path, _absolute(labels) if labels is not None else None, class_list)
+        label_file = _absolute(labels) if labels is not None else None
+        dataset = _open(path, label_file, class_list, needs_labels)
         dataset = dataset.remarked(order_of_wnids(class_list) if class_list is not None else ())
     chosen = dataset if limit is None else limit_dataset(dataset, limit, seed=seed)
     return with_robustbench_note(chosen)
 
 
-def _open(spec: str, labels: Path | None, classes: OwnClasses | None) -> Dataset:
+def _open(
+    spec: str, labels: Path | None, classes: OwnClasses | None, needs_labels: bool
+) -> Dataset:
     if spec.startswith("samples:"):
         if spec != SAMPLES:
             raise UserError(f"no samples are called {spec!r}; there is {SAMPLES}")
@@ -118,8 +121,8 @@ def _open(spec: str, labels: Path | None, classes: OwnClasses | None) -> Dataset
         _refuse_labels("fashion-mnist", labels, classes)
         return open_fashion_mnist(spec)
     path = _absolute(spec)
-    if path.is_dir():
-        return _open_folder(path, labels, classes)
+    if path.is_dir() or find_archives(path) is not None:
+        return _open_images(path, labels, classes, needs_labels)
     if not path.exists():
         raise UserError(f"no data at {path};{_meant(spec)} {RIGHT_FORM}")
     if path.suffix.lower() not in ARRAY_ENDINGS:
@@ -135,41 +138,52 @@ def _meant(spec: str) -> str:
     return f" did you mean {forms[near[0]]}?" if near else ""
 
 
-def _open_unlabelled(spec: str) -> Dataset:
-    """A folder whose labels nobody needs; anything else has its own."""
-    root = _absolute(spec)
-    if root.is_dir() and not (root / "images.npy").is_file():
-        listing = scan(root)
-        check_has_images(listing)
-        if not has_wnid_folders(listing):
-            labels = (0,) * len(listing.images)
-            return files_dataset(listing, Labelled(listing.images, labels, None, "no labels"))
-    return _open(spec, None, None)
-
-
 def _refuse_labels(name: str, labels: Path | None, classes: OwnClasses | None) -> None:
     if labels is not None or classes is not None:
         raise UserError(f"{name} has labels of its own; leave --labels and --classes out")
 
 
-def _open_folder(root: Path, labels: Path | None, classes: OwnClasses | None) -> Dataset:
-    listing = scan(root)
-    images, array_labels = root / "images.npy", root / "labels.npy"
-    if images.is_file() and labels is None:
-        if listing.images:
+def _open_images(
+    path: Path, labels: Path | None, classes: OwnClasses | None, needs_labels: bool
+) -> Dataset:
+    packed = open_images(path, classes, labels=labels is None)
+    array = path / "images.npy"
+    if array.is_file() and labels is None:
+        if packed.listing.images:
             raise UserError(
-                f"{root} holds images.npy and {count(len(listing.images), 'image file')}; point at "
-                "one of them: images.npy with --labels labels.npy, or the image folder"
+                f"{path} holds images.npy and {count(len(packed.listing.images), 'image file')}; "
+                "point at one of them: images.npy with --labels labels.npy, or the image folder"
             )
-        return open_arrays(images, array_labels, classes, name=root.name)
-    check_has_images(listing)
-    if labels is None:
-        return with_remark(files_dataset(listing, label_by_folder(listing, classes)))
-    lines = read_label_file(labels, classes)
-    others = tuple(item for item in listing.others if root / item.id != labels)
-    listing = replace(listing, others=others)
-    labelled = label_by_file(listing, lines, str(labels), classes)
-    return with_remark(files_dataset(listing, labelled))
+        return open_arrays(array, path / "labels.npy", classes, name=path.name)
+    form = packed.archives.form if packed.archives is not None else "folder"
+    check_has_images(packed.listing)
+    if form == "parquet" and packed.labelled is None and labels is None and needs_labels:
+        raise UserError(
+            f"{path} has no column of labels ({', '.join(LABEL_COLUMNS)}); give --labels FILE with "
+            f"lines like {packed.listing.images[0].id},n01751748"
+        )
+    return _labelled(packed, labels, classes, needs_labels)
+
+
+def _labelled(
+    packed: Packed, labels: Path | None, classes: OwnClasses | None, needs_labels: bool
+) -> Dataset:
+    """Images with the labels of a file, of their archives, or of their folders."""
+    listing, labelled = packed.listing, packed.labelled
+    if labels is not None:
+        lines = read_label_file(labels, classes)
+        others = tuple(item for item in listing.others if listing.root / item.id != labels)
+        listing = replace(listing, others=others)
+        labelled = label_by_file(listing, lines, str(labels), classes)
+    elif labelled is None and (needs_labels or classes is not None or has_wnid_folders(listing)):
+        labelled = label_by_folder(listing, classes)
+    elif labelled is None:
+        labelled = Labelled(listing.images, (0,) * len(listing.images), None, "no labels")
+    notes, name = labelled.notes, listing.root.name
+    if packed.archives is not None:
+        notes = (*notes, *packed.archives.notes)
+        name = name.removesuffix(".tar").removesuffix(".parquet")
+    return with_remark(files_dataset(listing, labelled, notes=notes, name=name))
 
 
 def _absolute(path: StrPath) -> Path:
@@ -178,47 +192,5 @@ def _absolute(path: StrPath) -> Path:
 
 
 def _unpack(path: Path) -> str:
-    packed = path.suffix.lower() in (".tar", ".zip", ".gz", ".tgz", ".7z")
+    packed = path.suffix.lower() in (".zip", ".gz", ".7z", ".rar")
     return "; unpack the archive first" if packed else ""
-
-
-def limit_dataset(dataset: Dataset, size: int, *, seed: int = 0) -> Dataset:
-    """Keep ``size`` images, taken class by class in turn.
-
-    Classes are visited in a seeded order, round after round; within a class images come in a
-    seeded order of their ids. So a smaller limit is part of a larger one, and neither the order
-    of the files nor other images decide whether an image comes before its neighbour.
-
-    Args:
-        dataset: what to choose from.
-        size: how many images to keep, at least 1; all, unflagged, where there are no more.
-        seed: of the choice.
-
-    Returns:
-        The images in the order of ``dataset``, flagged ``limit-SIZE-of-ALL``.
-
-    Raises:
-        UserError: ``size`` is less than 1.
-    """
-    from ..seeds import derive_seed  # needs torch, which opening alone does not
-
-    if size < 1:
-        raise UserError(f"--limit {size} leaves no image to evaluate; it must be 1 or more")
-    if size >= len(dataset):
-        return dataset
-    by_class: dict[int, list[int]] = defaultdict(list)
-    for index, label in enumerate(dataset.labels):
-        by_class[label].append(index)
-    ranked: list[tuple[int, int, int]] = []
-    for label, members in by_class.items():
-        turn = derive_seed(seed, "limit", "class", label)
-        members.sort(key=lambda index: derive_seed(seed, "limit", "image", dataset.ids[index]))
-        ranked.extend((round_, turn, index) for round_, index in enumerate(members))
-    chosen = sorted(index for _, _, index in sorted(ranked)[:size])
-    classes = len({dataset.labels[index] for index in chosen})
-    note = (
-        f"{size} of {len(dataset)} images were used, spread over {classes} "
-        f"of {len(by_class)} classes (limit seed {seed})"
-    )
-    limited = dataset.select(chosen, flag=f"limit-{size}-of-{len(dataset)}", note=note)
-    return replace(limited, limit_seed=seed)

@@ -7,8 +7,8 @@ from pathlib import Path
 from ..errors import UserError
 from .dataset import Dataset
 from .folders.image_files import FileImages
-from .folders.scanning import ImageFile
 from .imagenet import NUM_CLASSES
+from .stored import ImageFile
 
 SAMPLES = "samples:imagenet"
 HOW_MANY = 20

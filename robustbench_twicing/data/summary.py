@@ -12,7 +12,7 @@ from .arrays import ArrayImages
 from .dataset import Dataset
 from .decoding import BadImageError, read_header, read_rgb
 from .folders.image_files import FileImages
-from .folders.scanning import ImageFile
+from .stored import Stored, read
 
 SURVEYED = 2000
 """Headers that a run reads before it starts; the images are chosen by a seed of their own."""
@@ -81,24 +81,24 @@ def survey(
     return result
 
 
-def _sample(files: tuple[ImageFile, ...], most: int | None) -> tuple[ImageFile, ...]:
+def _sample(files: tuple[Stored, ...], most: int | None) -> tuple[Stored, ...]:
     if most is None or most >= len(files):
         return files
     places = np.random.default_rng(SEED).choice(len(files), most, replace=False)
     return tuple(files[place] for place in sorted(places.tolist()))
 
 
-def _look(file: ImageFile, result: Survey, full: bool) -> None:
-    header = read_header(file.path)
+def _look(file: Stored, result: Survey, full: bool) -> None:
+    header = read_header(file)
     if full:
-        read_rgb(file.path)
+        read_rgb(file)
     result.sizes[(header.width, header.height)] += 1
     result.kinds[f"{header.format} {header.mode}"] += 1
     if header.orientation != 1:
         result.rotated.append(file.id)
 
 
-def _copies(files: Iterable[ImageFile]) -> list[list[str]]:
+def _copies(files: Iterable[Stored]) -> list[list[str]]:
     """Only files of one size are opened, and only those that end alike are read."""
     groups = _alike(files, lambda file: file.size)
     groups = [part for group in groups for part in _alike(group, _tail)]
@@ -106,30 +106,26 @@ def _copies(files: Iterable[ImageFile]) -> list[list[str]]:
     return [[file.id for file in group] for group in groups]
 
 
-def _alike(files: Iterable[ImageFile], key: Callable[[ImageFile], object]) -> list[list[ImageFile]]:
+def _alike(files: Iterable[Stored], key: Callable[[Stored], object]) -> list[list[Stored]]:
     """Groups of more than one with an equal key; empty files, which are bad anyway, left out."""
-    groups: dict[object, list[ImageFile]] = defaultdict(list)
+    groups: dict[object, list[Stored]] = defaultdict(list)
     for file in files:
         if file.size:
             groups[key(file)].append(file)
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _tail(file: ImageFile) -> bytes:
+def _tail(file: Stored) -> bytes:
     try:
-        with file.path.open("rb") as stream:
+        with file.open() as stream:
             stream.seek(max(0, file.size - _TAIL))
             return stream.read(_TAIL)
     except OSError as error:
-        raise UserError(f"{file.path} cannot be read: {error.strerror}") from error
+        raise UserError(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _content(file: ImageFile) -> bytes:
-    try:
-        with file.path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").digest()
-    except OSError as error:
-        raise UserError(f"{file.path} cannot be read: {error.strerror}") from error
+def _content(file: Stored) -> bytes:
+    return hashlib.sha256(read(file)).digest()
 
 
 def smaller_than(dataset: Dataset, side: int) -> list[str]:
@@ -144,7 +140,7 @@ def smaller_than(dataset: Dataset, side: int) -> list[str]:
     small = []
     for file in images.files if isinstance(images, FileImages) else ():
         try:
-            header = read_header(file.path)
+            header = read_header(file)
         except BadImageError:
             continue  # refused with its reason when its turn comes
         if min(header.width, header.height) < side:

@@ -23,7 +23,11 @@ def register(app: typer.Typer) -> None:
 
 def data(
     source: Annotated[
-        str, typer.Argument(help="Folder, NAME=DIR (imagenet-a=DIR), .npz, .npy, samples:imagenet.")
+        str,
+        typer.Argument(
+            help="Folder, .tar or .parquet, 'val-*.tar', NAME=DIR (imagenet-a=DIR), .npz, .npy, "
+            "samples:imagenet."
+        ),
     ],
     labels: Annotated[
         Path | None, typer.Option(help="Label file: CSV file,wnid or lines NAME LABEL.")

@@ -112,7 +112,7 @@ def choose_for_spectrum(
     Raises:
         UserError: not a positive number, or one that nothing is done with.
     """
-    from ...data.opening import limit_dataset
+    from ...data.dataset import limit_dataset
 
     size = options.spectrum_images
     if size is not None and "spectrum" not in analyses:

@@ -10,9 +10,9 @@ from ...classifiers.classifier import Classifier
 from ...classifiers.loading import load_model
 from ...classifiers.user_code import is_user_code
 from ...data.crop_cache import cache_crops
-from ...data.dataset import Dataset
+from ...data.dataset import Dataset, limit_dataset
 from ...data.fashion_mnist import CUT
-from ...data.opening import limit_dataset, open_dataset
+from ...data.opening import open_dataset
 from ...data.samples import SAMPLES
 from ...errors import UserError
 from ...files.printable import name_some

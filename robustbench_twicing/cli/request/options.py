@@ -46,8 +46,8 @@ class EvalOptions:
         _opt(
             "--data",
             metavar="[NAME=]DIR",
-            help="Image folder, imagenet-a=DIR, .npz, samples:imagenet, fashion-mnist:test1000; "
-            "repeat for several.",
+            help="Image folder, .tar, .parquet, imagenet-a=DIR, .npz, samples:imagenet, "
+            "fashion-mnist:test1000; repeat for several.",
             panel=WHAT,
         ),
     ] = field(default_factory=list)

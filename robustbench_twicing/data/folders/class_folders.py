@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from ...errors import UserError
 from ...files.printable import count, name_some
 from ..imagenet import NUM_CLASSES, WNID, wnid_to_index
+from ..stored import Stored
 from .class_list import OwnClasses
-from .scanning import ImageFile, Listing
+from .scanning import Listing
 
 _NUMBER = re.compile(r"[0-9]+")
 
@@ -21,7 +22,7 @@ _NUMBER = re.compile(r"[0-9]+")
 class Labelled:
     """Images with labels, how they were labelled, and notes on it for the reader."""
 
-    images: tuple[ImageFile, ...]
+    images: tuple[Stored, ...]
     labels: tuple[int, ...]
     num_classes: int | None
     labelling: str
@@ -59,6 +60,11 @@ def has_wnid_folders(listing: Listing) -> bool:
 def has_numbered_folders(listing: Listing) -> bool:
     """Whether a folder with images is named by a number."""
     return any(_NUMBER.fullmatch(name) for name in _folder_names(listing))
+
+
+def is_class_name(name: str) -> bool:
+    """Whether a folder of this name is a class of ImageNet: a wnid, or a number."""
+    return bool(WNID.fullmatch(name) or _NUMBER.fullmatch(name))
 
 
 def _folder_names(listing: Listing) -> set[str]:

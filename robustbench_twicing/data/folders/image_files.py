@@ -1,4 +1,4 @@
-"""Images that lie in files, decoded one at a time."""
+"""Images that are stored encoded, in files or archives, decoded one at a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,20 +9,21 @@ from PIL import Image
 from ..dataset import Dataset, Pixels
 from ..decoding import BadImageError, read_rgb
 from ..preprocessing import Preprocessing
+from ..stored import Stored
 from .class_folders import Labelled
-from .scanning import ImageFile, Listing
+from .scanning import Listing
 
 
 @dataclass(frozen=True)
 class FileImages:
-    """Images in files; nothing is kept between two calls.
+    """Encoded images, in files or archives; nothing is kept between two calls.
 
     Attributes:
         files: where they are.
         border: pixels cut off on each side before anything else.
     """
 
-    files: tuple[ImageFile, ...]
+    files: tuple[Stored, ...]
     border: int = 0
 
     def pixels(self, index: int, preprocessing: Preprocessing) -> Pixels:
@@ -31,12 +32,12 @@ class FileImages:
 
     def picture(self, index: int) -> Image.Image:
         """Decode file ``index`` and take its border off."""
-        image = read_rgb(self.files[index].path)
+        image = read_rgb(self.files[index])
         if self.border:
             box = (self.border, self.border, image.width - self.border, image.height - self.border)
             if box[0] >= box[2] or box[1] >= box[3]:
                 size = f"is {image.width} x {image.height} pixels, nothing but border"
-                raise BadImageError(self.files[index].path, size)
+                raise BadImageError(self.files[index], size)
             image = image.crop(box)
         return image
 

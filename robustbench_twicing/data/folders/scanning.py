@@ -6,16 +6,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from ...errors import UserError
 from ...files.printable import name_some
 from ..dataset import Skipped
+from ..stored import ImageFile, Stored
 
 IMAGE_ENDINGS = frozenset(
-    {".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"}
+    {".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".ppm", ".pgm", ".bmp", ".gif", ".tif", ".tiff"}
+    | {".webp", ".avif", ".jp2"}
 )
-"""Those of torchvision's ImageFolder; upper and lower case are one."""
+"""Those of torchvision's ImageFolder and other common ones; upper and lower case are one."""
 DEEPEST = 50
 """Folders inside folders."""
 MOST_LINKS = 20
@@ -34,14 +35,6 @@ _DOCUMENTS = frozenset(
 )
 
 
-class ImageFile(NamedTuple):
-    """An image file: posix path relative to the root, where it is, size in bytes."""
-
-    id: str
-    path: Path
-    size: int
-
-
 @dataclass(frozen=True)
 class Listing:
     """What lies below a folder; hidden files and folders are counted and left out.
@@ -55,7 +48,7 @@ class Listing:
     """
 
     root: Path
-    images: tuple[ImageFile, ...]
+    images: tuple[Stored, ...]
     others: tuple[Skipped, ...]
     empty: tuple[str, ...]
     hidden: tuple[str, ...] = ()
@@ -128,15 +121,15 @@ def _walk(
     if relative:
         yield relative, None
     for entry in entries:
-        if entry.name.startswith(_TWIN_OF_MACOS) or entry.name in _BESIDE_THE_POINT:
+        if is_beside_the_point(entry.name):
             continue
         name = f"{relative}/{entry.name}" if relative else entry.name
         if entry.name.startswith("."):
-            yield _printable(name), None
+            yield printable_name(name), None
         elif entry.is_dir():
             yield from _walk(root, name, (*above, place), visits)
         else:
-            yield _printable(name), _file(entry)
+            yield printable_name(name), _file(entry)
 
 
 def _check_end(folder: Path, depth: int, visits: int) -> None:
@@ -150,11 +143,8 @@ def _check_end(folder: Path, depth: int, visits: int) -> None:
 def _file(entry: os.DirEntry[str]) -> int | str:
     if entry.is_symlink() and not Path(entry.path).exists():
         return DANGLING
-    ending = Path(entry.name).suffix
-    if ending.lower() not in IMAGE_ENDINGS:
-        return f"not an image by its ending ({ending})" if ending else "a name without an ending"
-    if _printable(entry.name) != entry.name:
-        return "its name is not valid UTF-8"
+    if reason := no_image_by_name(entry.name):
+        return reason
     try:
         facts = entry.stat()
     except FileNotFoundError:
@@ -164,10 +154,23 @@ def _file(entry: os.DirEntry[str]) -> int | str:
     return facts.st_size if stat.S_ISREG(facts.st_mode) else "not a regular file"
 
 
+def no_image_by_name(name: str) -> str:
+    """Why a file of this name is no image; empty where it may be one."""
+    ending = Path(name).suffix
+    if ending.lower() not in IMAGE_ENDINGS:
+        return f"not an image by its ending ({ending})" if ending else "a name without an ending"
+    return "" if printable_name(name) == name else "its name is not valid UTF-8"
+
+
+def is_beside_the_point(name: str) -> bool:
+    """Whether it is what systems leave in folders, which is not worth a word."""
+    return name.startswith(_TWIN_OF_MACOS) or name in _BESIDE_THE_POINT
+
+
 def _is_document(name: str) -> bool:
     return "/" not in name and Path(name).suffix.lower() in _DOCUMENTS
 
 
-def _printable(name: str) -> str:
+def printable_name(name: str) -> str:
     """The name with bytes that are not UTF-8 written as escapes."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...errors import UserError
+from ..archives.finding import find_archives
+from ..archives.opening import open_images
 from ..dataset import Dataset
 from ..folders.class_folders import (
     Labelled,
@@ -13,7 +15,7 @@ from ..folders.class_folders import (
     label_by_wnid,
 )
 from ..folders.image_files import files_dataset
-from ..folders.scanning import Listing, check_has_images, scan
+from ..folders.scanning import Listing, check_has_images
 from ..imagenet import NUM_CLASSES, LabelSpace, subset_space
 from .checks import check_fits, differences
 from .objectnet import open_objectnet
@@ -26,14 +28,18 @@ def open_known(known: KnownSet, path: Path) -> Dataset:
     Raises:
         UserError: nothing there, labels that cannot be trusted, or the images of another set.
     """
-    if not path.is_dir():
-        raise UserError(f"{known.name} should be at {path}, which is not a folder")
+    if not path.is_dir() and (known.folders == "label" or find_archives(path) is None):
+        form = "folder" if known.folders == "label" else "folder, .tar or .parquet"
+        raise UserError(f"{known.name} should be at {path}, which is not a {form}")
     if known.folders == "label":
         return open_objectnet(known, path)
     root = known.root(path)
-    listing = scan(root)
+    packed = open_images(root)
+    listing = packed.listing
     check_has_images(listing)
-    labelled = _labelled(known, listing)
+    labelled = packed.labelled
+    if labelled is None or labelled.num_classes != NUM_CLASSES:
+        labelled = _labelled(known, listing)
     check_fits(known, root, labelled)
     notes = (*labelled.notes, *differences(known, listing, labelled))
     facts = {"name": known.name, "clean_id": known.name if known.shifted else "clean"}

@@ -21,8 +21,9 @@ from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.ball import check_adversarial
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
+from robustbench_twicing.data.dataset import limit_dataset
 from robustbench_twicing.data.loader import to_tensor
-from robustbench_twicing.data.opening import limit_dataset, open_dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.records.cost import CostMeter

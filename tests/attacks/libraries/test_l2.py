@@ -12,8 +12,9 @@ from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.ball import check_adversarial
 from robustbench_twicing.conditions.distances import distances
+from robustbench_twicing.data.dataset import limit_dataset
 from robustbench_twicing.data.loader import to_tensor
-from robustbench_twicing.data.opening import limit_dataset, open_dataset
+from robustbench_twicing.data.opening import open_dataset
 from tests.tiny import Linear
 
 from .fragile import BLACK_BOX, EVERY, ShortAutoAttack, small

@@ -15,11 +15,12 @@ from PIL import Image
 
 from robustbench_twicing import evaluate
 from robustbench_twicing.data import crop_cache as stores
-from robustbench_twicing.data.crop_cache import CachedFiles, CropStore, Stamp, cache_crops
+from robustbench_twicing.data.crop_cache import CachedFiles, CropStore, cache_crops
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.folders.image_files import FileImages
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.data.stored import Stamp
 from robustbench_twicing.errors import UserError
 from tests.tiny import convnet, noise, text
 
@@ -78,7 +79,7 @@ def test_a_changed_file_is_decoded_again(photos: Dataset, tmp_path: Path) -> Non
     assert isinstance(photos.images, FileImages)
     sizes = [file.size for file in photos.images.files]
     large, small = sizes.index(max(sizes)), sizes.index(min(sizes))
-    path, other = (photos.images.files[index].path for index in (large, small))
+    path, other = (Path(str(photos.images.files[index])) for index in (large, small))
     path.write_bytes(other.read_bytes() + bytes(sizes[large] - sizes[small]))
     found = cached.pixels(large, LARGE).tobytes()
     assert found == photos.pixels(large, LARGE).tobytes() == photos.pixels(small, LARGE).tobytes()

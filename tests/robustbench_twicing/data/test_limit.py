@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from robustbench_twicing.data.dataset import Dataset, Pixels
-from robustbench_twicing.data.opening import limit_dataset, open_dataset
+from robustbench_twicing.data.dataset import Dataset, Pixels, limit_dataset
+from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
 from tests.robustbench_twicing.data.conftest import Tree

@@ -152,8 +152,8 @@ def a_file(root: Path, name: str) -> Path:
 
 MISTAKES: dict[str, tuple[Callable[[Path], Path | str], str, str]] = {
     "missing": (lambda root: root / "gone", "no data at", "a folder of images"),
-    "no images": (lambda root: root / "texts", "holds no images (.bmp", "seen: a.heic, note.txt"),
-    "archive": (lambda root: a_file(root, "val.tar"), "is a single file", "unpack the archive"),
+    "no images": (lambda root: root / "texts", "holds no images (.avif", "seen: a.heic, note.txt"),
+    "archive": (lambda root: a_file(root, "val.tar"), "is no tar archive", "download it again"),
     "picture": (lambda root: root / FOLDER[0], "is a single file", "a folder of images"),
     "other samples": (lambda root: "samples:cifar", "no samples are called", "samples:imagenet"),
 }

@@ -221,7 +221,7 @@ def test_the_known_labels_are_those_of_photographs(shared: Path) -> None:
 
 def test_what_was_left_out_is_counted(tmp_path: Path) -> None:
     root = pictures(tmp_path, SOUND)
-    for name in ("a.gif", "b.gif", "c.heic", ".hidden.png", "._twin.png", ".DS_Store"):
+    for name in ("a.svg", "b.svg", "c.heic", ".hidden.png", "._twin.png", ".DS_Store"):
         (root / "n01440764" / name).write_bytes(b"1")
     (root / ".cache").mkdir()
     (root / "n01484850").symlink_to(root / "gone")
@@ -229,7 +229,7 @@ def test_what_was_left_out_is_counted(tmp_path: Path) -> None:
     assert [remark.flag for remark in remarks] == ["dangling-links-1", "files-left-out", "hidden-2"]
     links, files, hidden = (remark.sentence for remark in remarks)
     assert links.endswith(": n01484850")
-    assert "4 files were left out: not an image by its ending (.gif) (2), " in files
+    assert "4 files were left out: not an image by its ending (.svg) (2), " in files
     assert "not an image by its ending (.heic) (1)" in files
     assert hidden.endswith(": .cache, n01440764/.hidden.png")
 

@@ -20,8 +20,7 @@ from attacks import ATTACKS
 from reports import results, write_results
 from reports.merging.sessions import read_sessions
 from robustbench_twicing.conditions.condition import WORST, clean
-from robustbench_twicing.data.dataset import Dataset
-from robustbench_twicing.data.opening import limit_dataset
+from robustbench_twicing.data.dataset import Dataset, limit_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.runner import Run

@@ -162,9 +162,10 @@ def test_eval_records_what_data_finds(
     exif[0x0112] = 6
     for label in (1, 2, 3):
         (root / str(label)).mkdir(parents=True)
-        for name in ("a.png", "b.jpg", ".hidden.png", "left.gif"):
+        for name in ("a.png", "b.jpg", ".hidden.png"):
             picture = Image.new("RGB", (224, 224), (60 * label, 9, 9 * (name == "a.png")))
             picture.save(root / str(label) / name, exif=exif)
+    (root / "1" / "left.svg").write_text("<svg/>")
     (root / "1" / "copy.png").write_bytes((root / "1" / "a.png").read_bytes())
     (root / "4").symlink_to(tmp_path / "gone")
     flags = [
@@ -179,7 +180,7 @@ def test_eval_records_what_data_finds(
     printed = " ".join(capsys.readouterr().out.split())
     (row,) = csv.DictReader((out / "results.csv").read_text().splitlines())
     assert set(flags) <= set(row["flags"].split(";"))
-    assert "4 files were left out: not an image by its ending (.gif) (3)" in printed
+    assert "2 files were left out: not an image by its ending (.svg) (1)" in printed
     assert "labels are 1 to 3 without a gap and never 0" in printed
     assert main(["report", str(out)]) == 0
     assert "1 link leads to nothing" in " ".join(capsys.readouterr().out.split())

@@ -1,0 +1,116 @@
+"""Which archives a file, a folder or a pattern stands for."""
+
+import re
+from collections.abc import Iterator, Sequence
+from glob import glob, has_magic
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from ...errors import UserError
+from ...files.printable import count, name_some
+
+Form = Literal["tar", "parquet"]
+FORMS: dict[str, Form] = {".tar": "tar", ".parquet": "parquet"}
+"""By ending."""
+_COMPRESSED = re.compile(r"\.(tgz|tbz2?|txz|tar\.(gz|bz2|xz|zst|lz4))$", re.IGNORECASE)
+_RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
+_SHARD = re.compile(r"(?P<split>.*?)[-_.]?\d+-of-(?P<of>\d+)")
+_MOST = 100_000
+
+
+class Archives(NamedTuple):
+    """Archives of one form, in order of their names.
+
+    Attributes:
+        form: of all of them.
+        paths: of the files, at least one.
+        notes: sentences a reader must know.
+    """
+
+    form: Form
+    paths: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
+
+
+def find_archives(path: Path) -> Archives | None:
+    """The archives that a path means; None where it means none.
+
+    Args:
+        path: an archive; a folder of nothing but archives of one form, or with a folder ``data``
+            of them, as on Hugging Face; or a pattern: ``val-*.tar``, ``val-{00..13}.tar``.
+
+    Raises:
+        UserError: a pattern that fits nothing, compressed archives, or parts of several data sets.
+    """
+    if path.is_dir():
+        return _in_folder(path)
+    if path.exists():
+        _check_plain(path)
+        return (
+            Archives(FORMS[path.suffix.lower()], (path,)) if path.suffix.lower() in FORMS else None
+        )
+    if not (has_magic(str(path)) or _RANGE.search(path.name)):
+        return None
+    paths = sorted(Path(name) for pattern in _ranges(str(path)) for name in glob(pattern))  # noqa: PTH207 - absolute
+    if not paths:
+        raise UserError(f"no file fits {path}; give a pattern like val-*.tar or val-{{00..13}}.tar")
+    return _of_one_form(path, paths)
+
+
+def _in_folder(folder: Path) -> Archives | None:
+    for place in (folder, folder / "data"):
+        paths = sorted(entry for entry in place.glob("*") if entry.suffix.lower() in FORMS)
+        if paths and place.is_dir():
+            return _of_one_form(place, [path for path in paths if path.is_file()])
+    return None
+
+
+def _of_one_form(asked: Path, paths: Sequence[Path]) -> Archives:
+    for path in paths:
+        _check_plain(path)
+    forms = {FORMS.get(path.suffix.lower()) for path in paths}
+    form = forms.pop() if len(forms) == 1 else None
+    if form is None:
+        raise UserError(
+            f"{asked} stands for {count(len(paths), 'file')} that are not all .tar or all .parquet "
+            f"({name_some(path.name for path in paths)}); give a pattern, like val-*.tar"
+        )
+    splits = {_split(path) for path in paths}
+    if len(splits) > 1:
+        raise UserError(
+            f"{asked} holds parts of several data sets ({name_some(sorted(splits), 6)}); name one "
+            f"by a pattern, like '{paths[0].parent / min(splits)}*{paths[0].suffix}'"
+        )
+    return Archives(form, tuple(paths), tuple(_missing(paths)))
+
+
+def _split(path: Path) -> str:
+    """What the names of all parts of one split begin with: ``validation``."""
+    match = _SHARD.match(path.stem)
+    return match["split"] if match else re.sub(r"[-_.]?\d+$", "", path.stem)
+
+
+def _missing(paths: Sequence[Path]) -> Iterator[str]:
+    match = _SHARD.match(paths[0].stem)
+    if match and len(paths) != int(match["of"]):
+        yield f"{len(paths)} of {int(match['of'])} parts are here, by the names of the files"
+
+
+def _check_plain(path: Path) -> None:
+    if _COMPRESSED.search(path.name):
+        raise UserError(
+            f"{path} is compressed, so that no image can be read by its place; decompress it once "
+            f"(gunzip, unxz, zstd -d) and give the .tar"
+        )
+
+
+def _ranges(pattern: str) -> Iterator[str]:
+    """The patterns that ``{00..13}`` stands for."""
+    match = _RANGE.search(pattern)
+    if match is None:
+        yield pattern
+        return
+    first, last = int(match[1]), int(match[2])
+    for number in range(first, min(last, first + _MOST) + 1):
+        text = f"{number:0{len(match[1])}d}"
+        yield from _ranges(pattern[: match.start()] + text + pattern[match.end() :])

@@ -1,0 +1,152 @@
+"""What archives hold, as a listing like a folder's, and the labels that come with it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import UserError
+from ...files.printable import name_some
+from ..folders.class_folders import Labelled, check_range
+from ..folders.class_list import MOST_CLASSES, OwnClasses
+from ..folders.label_file import class_index
+from ..folders.scanning import Listing, printable_name, scan
+from ..imagenet import NUM_CLASSES, WNID
+from .finding import Archives, find_archives
+from .names import plain_member
+from .parquet import Rows, list_all
+from .parquet_row import ParquetRow
+from .webdataset import label_by_neighbour, list_tars, without_neighbours
+
+FIRST_CLASSES = ("tench", "goldfish")
+"""How the descriptions of ImageNet-1k's classes 0 and 1 begin."""
+
+
+class Packed(NamedTuple):
+    """The images of a folder, or of archives.
+
+    Attributes:
+        listing: ids are what they would be had everything been unpacked.
+        labelled: by labels that lie in archives; None where there are none but names of folders.
+        archives: which ones; None for a folder.
+    """
+
+    listing: Listing
+    labelled: Labelled | None = None
+    archives: Archives | None = None
+
+
+def open_images(path: Path, classes: OwnClasses | None = None, *, labels: bool = True) -> Packed:
+    """The images below a folder, or else those of its archives; or those of an archive.
+
+    Args:
+        path: a folder, an archive, or a pattern.
+        classes: own classes.
+        labels: whether labels that lie in archives are wanted.
+
+    Raises:
+        UserError: nothing there, or what is there is damaged.
+    """
+    listing = scan(path) if path.is_dir() else None
+    if listing is not None and listing.images:
+        return Packed(listing)
+    archives = find_archives(path)
+    if archives is not None:
+        return open_archives(archives, path, classes, labels=labels)
+    if listing is None:
+        raise UserError(f"{path} is neither a folder nor a .tar or .parquet of images")
+    return Packed(listing)
+
+
+def open_archives(
+    archives: Archives, asked: Path, classes: OwnClasses | None, *, labels: bool = True
+) -> Packed:
+    """Read what archives hold.
+
+    Args:
+        archives: which ones.
+        asked: what stands for them, whose name is the data set's.
+        classes: own classes.
+        labels: whether labels that lie in them are wanted.
+
+    Raises:
+        UserError: they are damaged, hold no images, or labels that are none.
+    """
+    if archives.form == "parquet":
+        every = list_all(archives.paths)
+        listing = Listing(asked, _images(every), (), ())
+        labelled = _by_column(every, listing, classes) if labels else None
+        return Packed(listing, labelled, archives)
+    contents = list_tars(archives.paths, asked)
+    labelled = label_by_neighbour(contents, classes) if labels else None
+    return Packed(without_neighbours(contents), labelled, archives)
+
+
+def _images(every: Sequence[Rows]) -> tuple[ParquetRow, ...]:
+    """Every row, by the image's name where all of them have one of their own, else by number."""
+    total = sum(len(rows.sizes) for rows in every)
+    names = [
+        plain_member(rows.shard.path, printable_name(name or ""))
+        for rows in every
+        for name in rows.names
+    ]
+    if not (len(set(names)) == total and all(names)):
+        names = [f"{number:06d}" for number in range(total)]
+    places = [(rows.shard, row, size) for rows in every for row, size in enumerate(rows.sizes)]
+    return tuple(ParquetRow(name, *place) for name, place in zip(names, places, strict=True))
+
+
+def _by_column(
+    every: Sequence[Rows], listing: Listing, classes: OwnClasses | None
+) -> Labelled | None:
+    columns = every[0].columns
+    if not columns.label or not listing.images:
+        return None
+    values = [label for rows in every for label in rows.labels]
+    by_value = {value: _index(value, columns.classes, classes, listing) for value in set(values)}
+    labels = tuple(by_value[value] for value in values)
+    wnids = all(WNID.fullmatch(text) for text in _texts(values, columns.classes))
+    number = classes.num_classes if classes is not None else len(columns.classes) or None
+    if classes is None and wnids:
+        number = NUM_CLASSES
+    if number == NUM_CLASSES and classes is None:
+        check_range(set(labels), str(listing.root), "labels")
+    how = "wnids" if wnids else "class indices"
+    return Labelled(
+        listing.images, labels, number, f"{how} in column {columns.label} of Parquet files"
+    )
+
+
+def _texts(values: Sequence[int | str], names: Sequence[str]) -> set[str]:
+    return set(names) or {str(value) for value in values}
+
+
+def _index(
+    value: int | str, names: Sequence[str], classes: OwnClasses | None, listing: Listing
+) -> int:
+    """The class that a cell means: by its name where names are known, else as it stands."""
+    if isinstance(value, int) and names:
+        if not 0 <= value < len(names):
+            raise UserError(f"{listing.root}: label {value} is none of its {len(names)} classes")
+        if classes is None and not WNID.fullmatch(names[value]):
+            _check_order(names, listing)
+            return value
+        value = names[value]
+    index = class_index(str(value), classes)
+    most = MOST_CLASSES if classes is None else classes.num_classes or MOST_CLASSES
+    if index is None or not 0 <= index < most:
+        known = "a wnid or a class index" if classes is None else f"a class of {classes.source}"
+        raise UserError(
+            f"{listing.root}: label {value!r} is not {known}; --classes FILE names them"
+        )
+    return index
+
+
+def _check_order(names: Sequence[str], listing: Listing) -> None:
+    """Refuse 1000 classes that are not ImageNet's in their usual order."""
+    begin = all(name.startswith(word) for name, word in zip(names, FIRST_CLASSES, strict=False))
+    if len(names) == NUM_CLASSES and not begin:
+        raise UserError(
+            f"{listing.root} names 1000 classes, the first ones {name_some(names[:2])}, which are "
+            f"not ImageNet-1k's in sorted order ({', '.join(FIRST_CLASSES)}); give --classes FILE "
+            "with your own class list"
+        )

@@ -1,0 +1,167 @@
+"""What tar archives hold, by the place of every member in the file; nothing is unpacked."""
+
+import os
+import tarfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from ...errors import UserError
+from ..dataset import Skipped
+from ..folders.scanning import DANGLING, Listing, no_image_by_name, printable_name
+from .index import remembered, stamp_now
+from .names import common_root, is_hidden, is_rubbish, plain_member
+from .tar_member import Tar, TarMember
+
+ENDING = ".tar"
+MOST_MEMBERS = 20_000_000
+"""The largest archive of ImageNet-C has a million."""
+AGAIN = "copy or download it again"
+_BLOCK = 512
+_SCHEMA = pa.schema(
+    [("name", pa.string()), ("offset", pa.int64()), ("size", pa.int64()), ("note", pa.string())]
+)
+
+
+class Contents(NamedTuple):
+    """What tar archives hold.
+
+    Attributes:
+        listing: images, and what else there is.
+        texts: other files by their name, among them labels.
+        members: the listing's images.
+    """
+
+    listing: Listing
+    texts: dict[str, TarMember]
+    members: tuple[TarMember, ...]
+
+
+def list_tar(path: Path, *, below: str = "") -> Contents:
+    """The members of an archive.
+
+    Args:
+        path: the archive.
+        below: the folder, with a slash, whose members alone are wanted; ids are relative to it.
+            Without it, folders that hold all images are left out of ids (see `common_root`).
+
+    Raises:
+        UserError: damaged, cut short, or with names that lead elsewhere.
+    """
+    stamp = stamp_now(path)
+    filters = [("name", ">=", below), ("name", "<", below[:-1] + "0")] if below else None
+    table = remembered(path, lambda: _index(path), filters)
+    rows = list(zip(*(table[name].to_pylist() for name in _SCHEMA.names), strict=True))
+    files = [row for row in rows if not row[3]]
+    images = [row[0] for row in files if not (is_hidden(row[0]) or no_image_by_name(row[0]))]
+    tar = Tar(path, stamp, below or common_root(images))
+    start = len(tar.root)
+    members = {name: TarMember(name[start:], tar, offset, size) for name, offset, size, _ in files}
+    pictures = set(images)
+    seen = [row[0] for row in rows if row[3] != "folder"]
+    others = [
+        Skipped(name[start:], note or no_image_by_name(name))
+        for name, _, _, note in rows
+        if name not in pictures and note != "folder" and not is_hidden(name)
+    ]
+    chosen = tuple(members[name] for name in images)
+    listing = Listing(
+        path,
+        chosen,
+        tuple(sorted(others)),
+        _empty([row[0] for row in rows if row[3] == "folder"], images),
+        tuple(sorted(name for name in seen if is_hidden(name))),
+    )
+    return Contents(
+        listing,
+        {name[start:]: member for name, member in members.items() if name not in pictures},
+        chosen,
+    )
+
+
+def _empty(folders: Sequence[str], images: Sequence[str]) -> tuple[str, ...]:
+    above = {str(parent) for name in images for parent in PurePosixPath(name).parents}
+    return tuple(sorted(name for name in folders if name not in above and not is_hidden(name)))
+
+
+class _Row(NamedTuple):
+    name: str
+    offset: int
+    size: int
+    note: str
+    target: str = ""
+
+
+def _index(path: Path) -> pa.Table:
+    """Every member in order of its name: place, size, and why it is none that can be read."""
+    by_name: dict[str, _Row] = {}
+    for row in _members(path):
+        if row.name in by_name and row.note != "folder":
+            raise UserError(f"{path} has {row.name!r} twice; pack it anew")
+        by_name[row.name] = row
+        if len(by_name) > MOST_MEMBERS:
+            raise UserError(f"{path} has more than {MOST_MEMBERS:,} members; pack it in parts")
+    rows = sorted(_resolved(row, by_name) for row in by_name.values())
+    columns = zip(*rows, strict=True) if rows else [()] * 5
+    arrays = [list(column) for column in columns][: len(_SCHEMA)]
+    return pa.Table.from_arrays(
+        [pa.array(array, field.type) for array, field in zip(arrays, _SCHEMA, strict=True)],
+        schema=_SCHEMA,
+    )
+
+
+def _resolved(row: _Row, by_name: dict[str, _Row]) -> _Row:
+    """A link to another member as that member's bytes; one that leads elsewhere is left out."""
+    if not row.target:
+        return row
+    target = by_name.get(os.path.normpath(row.target))
+    if target is None or target.note or target.target:
+        return row._replace(note=DANGLING, target="")
+    return row._replace(offset=target.offset, size=target.size, target="")
+
+
+def _members(path: Path) -> Iterator[_Row]:
+    size = path.stat().st_size
+    try:
+        with tarfile.open(path, "r:") as tar:
+            before = -1
+            while member := tar.next():
+                tar.members = []  # type: ignore[attr-defined]  # a million would all be kept
+                if tar.offset <= before or member.offset_data + member.size > size:
+                    raise UserError(f"{path} is damaged or cut short at {member.name!r}; {AGAIN}")
+                before = tar.offset
+                row = _row(path, member)
+                if row is not None:
+                    yield row
+            _check_end(path, tar.offset)
+    except UserError:
+        raise
+    except Exception as error:  # tarfile raises anything on damaged bytes
+        raise UserError(
+            f"{path} is no tar archive, damaged or cut short ({error}); {AGAIN}"
+        ) from error
+
+
+def _check_end(path: Path, offset: int) -> None:
+    """Whether blocks of zeros, with which every archive ends, are there."""
+    with path.open("rb") as file:
+        file.seek(offset)
+        if len(file.read(_BLOCK)) < _BLOCK:
+            raise UserError(f"{path} has no end, as if cut short; {AGAIN}")
+
+
+def _row(path: Path, member: tarfile.TarInfo) -> _Row | None:
+    name = plain_member(path, printable_name(member.name))
+    if not name or is_rubbish(name):
+        return None
+    if member.isdir():
+        return _Row(name, 0, 0, "folder")
+    if member.issym() or member.islnk():
+        above = PurePosixPath(name).parent if member.issym() else PurePosixPath()
+        return _Row(name, 0, 0, "", str(above / member.linkname))
+    note = "" if member.isreg() and not member.issparse() else "not a regular file"
+    if not note and printable_name(member.name) != member.name:
+        note = "its name is not valid UTF-8"
+    return _Row(name, member.offset_data, member.size, note)

@@ -1,0 +1,210 @@
+"""Tar archives as they come, and as nobody should trust them."""
+
+import os
+import shutil
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robustbench_twicing.data.archives.names import common_root
+from robustbench_twicing.data.archives.tar import list_tar
+from robustbench_twicing.data.decoding import BadImageError, read_header
+from robustbench_twicing.data.opening import open_dataset
+from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.errors import UnreadableError, UserError
+from tests.robustbench_twicing.data.archives.conftest import member, picture, write_tar
+
+PNG = picture("a.png")
+CROP = Preprocessing(8, 10)
+
+
+def test_a_flat_archive_takes_a_label_file(tmp_path: Path) -> None:
+    names = [f"ILSVRC2012_val_{number:08d}.JPEG" for number in (1, 2)]
+    tar = write_tar(tmp_path / "val.tar", [member(name, PNG) for name in names])
+    with pytest.raises(UserError, match=r"val\.tar is a flat folder: 2 images and no class"):
+        open_dataset(tar)
+    (tmp_path / "labels.csv").write_text(f"{names[0]},n01751748\n{names[1]},n09193705\n")
+    dataset = open_dataset(tar, labels=tmp_path / "labels.csv")
+    assert (dataset.ids, dataset.labels) == (tuple(names), (65, 970))
+    assert dataset.pixels(1, CROP).shape == (8, 8, 3)
+    assert open_dataset(tar, needs_labels=False).labels == (0, 0)
+
+
+def test_what_is_no_image_is_left_out_as_in_a_folder(tmp_path: Path) -> None:
+    tar = write_tar(
+        tmp_path / "val.tar",
+        [
+            member("n01440764/a.png", PNG),
+            member("n01440764/b.heic", PNG),
+            member("n01440764/.hidden.png", PNG),
+            member("n01440764/._twin.png", PNG),
+            member("n01440764/pipe.png", type=tarfile.FIFOTYPE),
+            member("n01484850/", type=tarfile.DIRTYPE),
+            member("README.md", b"text"),
+        ],
+    )
+    dataset = open_dataset(tar)
+    assert dataset.ids == ("n01440764/a.png",)
+    assert [(item.id, item.reason) for item in dataset.skipped] == [
+        ("n01440764/b.heic", "not an image by its ending (.heic)"),
+        ("n01440764/pipe.png", "not a regular file"),
+    ]
+    assert dataset.hidden == ("n01440764/.hidden.png",)
+    assert dataset.notes == ("1 folder without images: n01484850",)
+
+
+def test_links_inside_are_followed_and_others_are_left_out(tmp_path: Path) -> None:
+    """Hard links are what tar makes of files with two names."""
+    tar = write_tar(
+        tmp_path / "val.tar",
+        [
+            member("n01440764/a.png", PNG),
+            member("n01440764/b.png", type=tarfile.LNKTYPE, linkname="n01440764/a.png"),
+            member("n01443537/c.png", type=tarfile.SYMTYPE, linkname="../n01440764/a.png"),
+            member("n01443537/d.png", type=tarfile.SYMTYPE, linkname="/etc/passwd"),
+            member("n01443537/e.png", type=tarfile.SYMTYPE, linkname="../../../etc/passwd"),
+        ],
+    )
+    dataset = open_dataset(tar)
+    assert dataset.ids == ("n01440764/a.png", "n01440764/b.png", "n01443537/c.png")
+    pixels = {dataset.pixels(position, CROP).tobytes() for position in range(3)}
+    assert len(pixels) == 1
+    assert {item.reason for item in dataset.skipped} == {"a link to a file that is not there"}
+
+
+LIES: dict[str, tuple[Callable[[Path], Path], str]] = {
+    "absolute": (lambda p: write_tar(p, [member("/etc/a.png", PNG)]), "an absolute name, '/etc/"),
+    "above": (lambda p: write_tar(p, [member("x/../../a.png", PNG)]), "a name that leads out"),
+    "twice": (lambda p: write_tar(p, [member("a.png", PNG)] * 2), "has 'a.png' twice"),
+    "text": (lambda p: written(p, b"<html>" * 200), "is no tar archive"),
+    "empty": (lambda p: written(p, b""), "is no tar archive"),
+    "only texts": (lambda p: write_tar(p, [member("a.txt", b"1")]), "holds no images"),
+    "cut within": (lambda p: cut(p, 700), "cut short"),
+    "cut after": (lambda p: cut(p, 512 + 1024), "has no end, as if cut short"),
+}
+
+
+def written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def cut(path: Path, length: int) -> Path:
+    """One member of 1,024 bytes, and nothing behind it."""
+    write_tar(path, [member("n01440764/a.png", PNG[:1024])])
+    os.truncate(path, length)
+    return path
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_mistakes_are_one_line(name: str, tmp_path: Path) -> None:
+    make, message = LIES[name]
+    path = make(tmp_path / "val.tar")
+    with pytest.raises(UserError) as caught:
+        open_dataset(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["val.tar"]
+
+
+@given(data=st.data())
+def test_damaged_archives_are_refused_or_read(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Nothing but a refusal comes of it, and no member reaches beyond the file."""
+    folder = tmp_path_factory.mktemp("tar")
+    path = write_tar(folder / "a.tar", [member(f"{n}.png", PNG[:600]) for n in range(3)])
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        place = data.draw(st.integers(0, 511)) + 512 * data.draw(st.integers(0, 8))
+        content[place % len(content)] = data.draw(st.integers(0, 255))
+    path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
+    try:
+        images = list_tar(path).members
+    except UserError:
+        return
+    for image in images:
+        assert 0 <= image.offset <= image.offset + image.size <= path.stat().st_size
+
+
+def test_a_bad_image_is_named_by_its_place(tmp_path: Path) -> None:
+    tar = write_tar(
+        tmp_path / "val.tar",
+        [member("val/n01440764/a.png", PNG[:200]), member("val/n01440764/b.png", PNG)],
+    )
+    dataset = open_dataset(tar)
+    assert dataset.ids[0] == "n01440764/a.png"
+    with pytest.raises(BadImageError, match=r"val\.tar/val/n01440764/a\.png is a truncated"):
+        dataset.pixels(0, CROP)
+
+
+def test_an_archive_that_changes_ends_the_run(tmp_path: Path) -> None:
+    tar = write_tar(tmp_path / "val.tar", [member("n01440764/a.png", PNG)])
+    dataset = open_dataset(tar)
+    write_tar(tar, [member("n01440764/a.png", picture("a.png", 5))])
+    with pytest.raises(UnreadableError, match=r"val\.tar was changed after it was opened"):
+        dataset.pixels(0, CROP)
+    assert open_dataset(tar).pixels(0, CROP).shape == (8, 8, 3)
+    tar.unlink()
+    with pytest.raises(UnreadableError, match=r"a\.png cannot be read: No such file"):
+        dataset.pixels(0, CROP)
+
+
+def test_a_header_is_read_without_the_rest(tmp_path: Path) -> None:
+    (image,) = list_tar(write_tar(tmp_path / "a.tar", [member("a.png", PNG)])).members
+    assert read_header(image)[:2] == (60, 50)
+    with image.open() as stream:
+        assert stream.seek(-4, os.SEEK_END) == len(PNG) - 4
+        assert stream.read() == PNG[-4:]
+        assert stream.read() == b""
+        stream.seek(1)
+        assert stream.read(3) == PNG[1:4]
+
+
+@pytest.mark.parametrize("ending", [".tar.gz", ".tgz", ".tar.xz"])
+def test_a_compressed_archive_is_told_how_to_be_read(ending: str, tmp_path: Path) -> None:
+    (tmp_path / f"val{ending}").write_bytes(b"\x1f\x8b")
+    with pytest.raises(UserError, match=r"is compressed.* decompress it once"):
+        open_dataset(tmp_path / f"val{ending}")
+
+
+@pytest.mark.parametrize(
+    ("names", "root"),
+    [
+        (["val/n01440764/a.png", "val/n01443537/b.png"], "val/"),
+        (["imagenet/val/n01440764/a.png"], "imagenet/val/"),
+        (["n01440764/a.png"], ""),
+        (["n01440764/more/a.png"], ""),
+        (["cat/a.png"], ""),
+        (["a.png"], ""),
+        (["val/cat/a.png", "b.png"], ""),
+        (["val/cat/a.png", "train/cat/b.png"], ""),
+        ([], ""),
+    ],
+)
+def test_folders_around_everything_are_no_part_of_ids(names: list[str], root: str) -> None:
+    assert common_root(names) == root
+
+
+@pytest.mark.skipif(shutil.which("tar") is None, reason="needs the program tar")
+@pytest.mark.parametrize("form", ["gnu", "pax", "ustar"])
+def test_archives_of_the_program_tar(form: str, tmp_path: Path) -> None:
+    """With a long name, a name that is not UTF-8 and two names of one file."""
+    folder = tmp_path / "val" / "n01440764"
+    folder.mkdir(parents=True)
+    long = "a" * (70 if form == "ustar" else 150) + ".png"
+    (folder / long).write_bytes(PNG)
+    (folder / "b.png").hardlink_to(folder / long)
+    Path(os.fsdecode(os.fsencode(folder) + b"/latin\xfc.png")).write_bytes(PNG)
+    import subprocess
+
+    command = ["tar", f"--format={form}", "-cf", str(tmp_path / "val.tar"), "-C", str(tmp_path)]
+    subprocess.run([*command, "val"], check=True)
+    packed, unpacked = open_dataset(tmp_path / "val.tar"), open_dataset(tmp_path / "val")
+    assert packed.fingerprint == unpacked.fingerprint
+    assert packed.skipped == unpacked.skipped != ()
