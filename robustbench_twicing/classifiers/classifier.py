@@ -1,7 +1,7 @@
 """The one shape in which the suite sees every model: pixels in [0, 1] to logits."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import chain
 
 import torch
@@ -12,7 +12,7 @@ from ..data.preprocessing import Preprocessing
 from ..errors import UserError
 from ..models.family import ModelRecord
 from .label_layers import Select, label_layer
-from .precision import in_short_format
+from .precision import AUTOCAST, Precision, in_short_format, in_tf32
 
 
 class Normalize(nn.Module):
@@ -128,11 +128,12 @@ class Classifier(nn.Module):
         return logits if self.select is None else self.select(logits)
 
     @contextmanager
-    def computing_in(self, dtype: torch.dtype) -> Iterator[None]:
-        """Compute the network under autocast to a shorter number format inside."""
-        before, self._autocast = self._autocast, None if dtype == torch.float32 else dtype
+    def computing_in(self, precision: Precision) -> Iterator[None]:
+        """Compute the network in a number format inside."""
+        before, self._autocast = self._autocast, AUTOCAST.get(precision)
         try:
-            yield
+            with in_tf32() if precision == "tf32" else nullcontext():
+                yield
         finally:
             self._autocast = before
 

@@ -1,26 +1,31 @@
-"""fp32 linear layers in oneDNN, for ``--kernels onednn``: the same numbers but for rounding."""
+"""How a network is computed: by torch's own kernels, oneDNN's linear layers, or compiled.
+
+The numbers are the same but for rounding.
+"""
 
 from typing import Any, Literal, get_args
 
 import torch
 from timm.layers.mlp import Mlp
 from torch import Tensor, nn
+from torch._dynamo.exc import TorchDynamoException
 from torch.nn.functional import linear
 
 from ..errors import UserError
+from .classifier import Classifier
 
-Kernels = Literal["plain", "onednn"]
+Kernels = Literal["plain", "onednn", "compiled"]
 MEMORY_FORMATS = ("contiguous", "channels_last")
 
 
 def check_kernels(kernels: str, device: torch.device) -> str:
-    """The kernels asked for: ``plain``, torch's choice, or ``onednn``.
+    """The kernels asked for: ``plain``, torch's choice, ``onednn``, or ``compiled``.
 
     Raises:
         UserError: an unknown name, or oneDNN where torch has none or the model is on a GPU.
     """
     if kernels not in get_args(Kernels):
-        raise UserError(f"--kernels {kernels!r} is unknown; it is {' or '.join(get_args(Kernels))}")
+        raise UserError(f"--kernels {kernels!r} is unknown; it is {', '.join(get_args(Kernels))}")
     if kernels == "onednn" and not (device.type == "cpu" and has_onednn()):
         raise UserError(
             f"--kernels onednn is for the CPU, with a torch that has oneDNN; this is {device} and "
@@ -46,6 +51,32 @@ def has_onednn() -> bool:
     return torch.backends.mkldnn.is_available() and hasattr(  # type: ignore[no-untyped-call]
         torch.ops.mkldnn, "_linear_pointwise"
     )
+
+
+def use_compiled(classifier: Classifier) -> None:
+    """Let a network run as `torch.compile` translates it; names and tensors stay.
+
+    It is compiled at once, for passes with and without a gradient and any number of images.
+
+    Raises:
+        UserError: torch cannot compile it here.
+    """
+    network, side = classifier.network, classifier.preprocessing.crop
+    network.compile()
+    try:
+        for gradient in (False, True):
+            x = torch.zeros(2, 3, side, side, device=classifier.device, requires_grad=gradient)
+            torch._dynamo.mark_dynamic(x, 0)
+            with torch.set_grad_enabled(gradient):
+                logits = network(x)
+            if gradient:
+                torch.autograd.grad(logits.sum(), x)
+    except (RuntimeError, TorchDynamoException) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise UserError(
+            f"--compile: torch {torch.__version__} cannot compile {classifier.record.model} here "
+            f"({reason}); on a CPU it needs a C++ compiler, like g++; leave --compile out"
+        ) from error
 
 
 def use_onednn(network: nn.Module) -> None:

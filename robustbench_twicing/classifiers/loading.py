@@ -12,7 +12,7 @@ from ..errors import UserError
 from ..models.family import ModelRecord
 from .classifier import Classifier
 from .device import choose_device
-from .kernels import Kernels, check_kernels, check_memory_format, use_onednn
+from .kernels import Kernels, check_kernels, check_memory_format, use_compiled, use_onednn
 from .making.hugging_face import HF_PREFIX, hugging_face_model
 from .making.named import Made, table_model, user_model
 from .user_code import is_user_code
@@ -58,7 +58,8 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
         std: three numbers.
         squash: whether both sides become ``resize`` pixels, whatever the photograph's proportions.
         attention: ``auto``, ``explicit`` or ``fused`` kernels.
-        kernels: of fp32 on the CPU: ``plain``, torch's choice, or ``onednn`` for linear layers.
+        kernels: ``plain``, torch's choice; ``onednn`` for linear layers of fp32 on the CPU; or
+            ``compiled`` by `torch.compile`, which takes about a minute.
         memory_format: ``contiguous``, or ``channels_last``, in which convolutions are faster.
         arch_override: load although the file names another architecture; stays as a flag.
         normalize: mean and std that a user's network expects; without it, it is given pixels.
@@ -96,7 +97,10 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
         made = make(name, checkpoint, parts, wishes, num_classes, attention)
     if computing["kernels"] == "onednn":
         use_onednn(made.given.network)
-    return _classifier(made, classes, computing).to(target)
+    classifier = _classifier(made, classes, computing).to(target)
+    if computing["kernels"] == "compiled":
+        use_compiled(classifier)
+    return classifier
 
 
 def _classifier(

@@ -2,10 +2,19 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from ..errors import UserError
+
+Precision = Literal["fp32", "tf32", "bf16", "fp16"]
+"""Of the passes of a network: all of fp32; fp32 whose factors are rounded to TF32's ten bits of
+mantissa in matrix products and convolutions, on a GPU; or autocast to a shorter format."""
+AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
+AMPERE = (8, 0)
+"""The first GPUs that have TF32, by CUDA's capability."""
 FP16_LOGIT_GRADIENT = 256.0
 """Largest gradient of an image's logits in an fp16 backward pass. fp16 ends at 65,504; below 6e-5
 it loses digits, and below 6e-8 everything."""
@@ -21,12 +30,46 @@ def full_fp32(device: torch.device) -> Iterator[None]:
     if device.type != "cuda":
         yield
         return
-    before = torch.backends.cudnn.allow_tf32
-    torch.backends.cudnn.allow_tf32 = False
+    with _tf32(convolutions=False, products=torch.backends.cuda.matmul.allow_tf32):
+        yield
+
+
+@contextmanager
+def in_tf32() -> Iterator[None]:
+    """Matrix products and convolutions on CUDA in TF32 inside."""
+    with _tf32(convolutions=True, products=True):
+        yield
+
+
+@contextmanager
+def _tf32(*, convolutions: bool, products: bool) -> Iterator[None]:
+    cudnn, cublas = torch.backends.cudnn, torch.backends.cuda.matmul
+    before = cudnn.allow_tf32, cublas.allow_tf32
+    cudnn.allow_tf32, cublas.allow_tf32 = convolutions, products
     try:
         yield
     finally:
-        torch.backends.cudnn.allow_tf32 = before
+        cudnn.allow_tf32, cublas.allow_tf32 = before
+
+
+def check_precision(precision: str, device: torch.device) -> None:
+    """Whether a device computes in a number format.
+
+    Raises:
+        UserError: TF32 on a CPU, or on a GPU that has none.
+    """
+    if precision != "tf32":
+        return
+    if device.type != "cuda":
+        raise UserError(
+            f"--attack-precision tf32 is a number format of NVIDIA's GPUs, and the device is "
+            f"{device.type}; give fp32 or bf16, or --device cuda"
+        )
+    if torch.cuda.get_device_capability(device) < AMPERE:
+        raise UserError(
+            f"--attack-precision tf32 needs a GPU of the Ampere generation or a later one, not "
+            f"{torch.cuda.get_device_name(device)}; give fp32 or fp16"
+        )
 
 
 def in_short_format(network: nn.Module, x: Tensor, dtype: torch.dtype) -> object:

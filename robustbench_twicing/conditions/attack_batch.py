@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 from ..classifiers.classifier import Classifier
 from ..classifiers.device import is_out_of_memory
 from ..classifiers.gradient import gradient_or_zero, input_gradient
+from ..classifiers.precision import Precision
 from ..errors import BrokenAttackError
 from ..seeds import image_generators
 from .ball import affected
@@ -41,7 +42,7 @@ class AttackBatch:
         images: Sequence[str],
         seed: int = 0,
         keep_graph: bool = False,
-        precision: torch.dtype = torch.float32,
+        precision: Precision = "fp32",
     ) -> None:
         self.model = model
         self.x = x
@@ -50,7 +51,7 @@ class AttackBatch:
         self.seed = seed
         self.precision = precision
         self.goal: Tensor | None = None  # of the images that a targeted attack made last
-        self._keep_graph = keep_graph = keep_graph and precision == torch.float32
+        self._keep_graph = keep_graph = keep_graph and precision == "fp32"
         self._gradients: dict[str, Tensor] = {}
         self._copies = {("images", "x"): x.clone(), ("labels", "y"): y.clone()}
         self._given = {"model": model, "images": images, "seed": seed, "precision": precision}

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, get_args
 
-import torch
-
+from ..classifiers.precision import Precision
 from ..errors import UserError
 from ..records.schema import MOST_DRAWS
 
@@ -72,9 +71,6 @@ WHOLE = Shard()
 """All parts, in order."""
 
 
-PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
-
-
 @dataclass(frozen=True)
 class Options:
     """How a run is computed.
@@ -87,8 +83,7 @@ class Options:
         on_bad_image: ``stop`` at an image that cannot be decoded, or ``skip`` and list it.
         device: ``auto``, ``cpu`` or ``cuda``.
         shard: the parts that this process works on.
-        attack_precision: ``fp32``, or ``bf16`` or ``fp16`` autocast while an attack runs; scores
-            are always computed in fp32.
+        attack_precision: while an attack runs, see `Precision`; scores are always computed in fp32.
         score_8bit: which adversarial images of a new run are scored rounded to 8 bits, too: a
             ``sample`` or ``all``. None: a sample; a run that is continued keeps its own.
         save_adversarial: keep the adversarial images of the first N images.
@@ -103,7 +98,7 @@ class Options:
     on_bad_image: str = "stop"
     device: str = "auto"
     shard: Shard = WHOLE
-    attack_precision: str = "fp32"
+    attack_precision: Precision = "fp32"
     score_8bit: str | None = None
     save_adversarial: int = 0
     workers: int = 1
@@ -117,8 +112,8 @@ class Options:
             raise UserError(f"--part-size {self.part_size} is not a positive number of images")
         if self.on_bad_image not in ("stop", "skip"):
             raise UserError(f"--on-bad-image {self.on_bad_image!r} is unknown; it is stop or skip")
-        if self.attack_precision not in PRECISIONS:
-            known = ", ".join(PRECISIONS)
+        if self.attack_precision not in get_args(Precision):
+            known = ", ".join(get_args(Precision))
             raise UserError(
                 f"--attack-precision {self.attack_precision!r} is unknown; it is {known}"
             )

@@ -15,7 +15,7 @@ from ..classifiers.classifier import Classifier
 from ..classifiers.device import choose_device
 from ..classifiers.gradient import eval_mode
 from ..classifiers.network_state import NetworkState
-from ..classifiers.precision import full_fp32
+from ..classifiers.precision import check_precision, full_fp32
 from ..conditions.condition import Condition
 from ..data.image_maker import Maker
 from ..data.loader import load_batches
@@ -29,7 +29,7 @@ from ..records.manifest import Evaluation
 from ..records.run_folder import RunFolder, part_size_of
 from ..records.session import compact, compact_around, quarantine_damaged_parts, session
 from .manifest import make_manifest
-from .options import PRECISIONS, Options
+from .options import Options
 from .part import evaluate_part
 from .progress import Report, Step, Stop, silent
 from .tasks import Context, Task, rescored
@@ -90,6 +90,7 @@ def evaluate_models(
     if options.survivors:
         check_survivors(tasks)
     device = choose_device(options.device)
+    check_precision(options.attack_precision, device)
     manifest = make_manifest(
         models,
         tasks,
@@ -129,7 +130,7 @@ def evaluate_models(
                     task.data,
                     options.seed,
                     report,
-                    PRECISIONS[options.attack_precision],
+                    options.attack_precision,
                     _store(folder, options),
                     options.batch_size,
                     rescored(task.data, options.seed, score_8bit),

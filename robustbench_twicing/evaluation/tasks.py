@@ -5,10 +5,9 @@ from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple, Protocol
 
-import torch
-
 from ..classifiers.classifier import Classifier
 from ..classifiers.network_state import NetworkState
+from ..classifiers.precision import Precision
 from ..conditions.condition import CLASS_SUBSET, CLEAN, Condition
 from ..data.dataset import Dataset
 from ..data.imagenet import NUM_CLASSES, SUBSETS, ClassList
@@ -66,7 +65,7 @@ class Context(NamedTuple):
     data: Dataset
     seed: int
     report: Report
-    precision: torch.dtype = torch.float32
+    precision: Precision = "fp32"
     store: ImageStore | None = None
     batch_size: int = 32
     rescored: frozenset[int] = frozenset()

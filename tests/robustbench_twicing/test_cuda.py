@@ -11,7 +11,7 @@ from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.efficiency import measure_efficiency
 from robustbench_twicing.classifiers.gradient import input_gradient
-from robustbench_twicing.classifiers.precision import full_fp32
+from robustbench_twicing.classifiers.precision import AUTOCAST, Precision, full_fp32
 from robustbench_twicing.data.loader import to_tensor
 from robustbench_twicing.seeds import image_generators, uniform_like
 from tests.tiny import convnet, noise, quick_conditions, run
@@ -72,16 +72,16 @@ def shorter(dtype: torch.dtype) -> tuple[Classifier, Tensor, Tensor, set[torch.d
     return model, torch.rand(4, 3, 8, 8).to(GPU), torch.arange(4).to(GPU), seen
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_autocast_shortens_the_passes_of_an_attack_only(dtype: torch.dtype) -> None:
-    model, x, y, seen = shorter(dtype)
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_autocast_shortens_the_passes_of_an_attack_only(precision: Precision) -> None:
+    model, x, y, seen = shorter(AUTOCAST[precision])
     exact = input_gradient(model, x, y)
     assert seen == {torch.float32}
     seen.clear()
-    with model.computing_in(dtype):
+    with model.computing_in(precision):
         found = input_gradient(model, x, y)
         assert model(x).dtype == torch.float32
-    assert seen == {dtype}
+    assert seen == {AUTOCAST[precision]}
     assert found.dtype == torch.float32
     assert (found.sign() == exact.sign()).float().mean() > 0.8
     seen.clear()
@@ -114,5 +114,5 @@ def test_channels_last_changes_no_number_but_for_rounding() -> None:
         torch.testing.assert_close(models[1](x), models[0](x), rtol=1e-3, atol=1e-4)
         gradients = [input_gradient(model, x, y) for model in models]
         torch.testing.assert_close(gradients[1], gradients[0], rtol=1e-2, atol=1e-5)
-    with models[1].computing_in(torch.float16):
+    with models[1].computing_in("fp16"):
         assert input_gradient(models[1], x, y).is_contiguous()

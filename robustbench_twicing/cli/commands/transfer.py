@@ -11,7 +11,7 @@ from ..request.output import OutputOptions
 
 OPTIONS = (
     *("model", "checkpoint", "weights", "label", "num_classes", "arch_override", "adapter"),
-    *("attention", "kernels", "memory_format"),
+    *("attention", "kernels", "compile", "memory_format"),
     *("resize", "squash", "crop", "interpolation", "mean", "std", "normalize"),
     *("batch_size", "part_size", "device", "threads", "max_hours", "shard", "out"),
     *("notes", "json", "quiet"),

@@ -23,7 +23,7 @@ DEFAULT_DATA = "samples:imagenet"
 OPTIONS = (
     *("model", "checkpoint", "weights", "label", "num_classes", "arch_override", "adapter"),
     *("data", "labels", "classes", "limit", "limit_seed", "eps"),
-    *("attention", "kernels", "memory_format"),
+    *("attention", "kernels", "compile", "memory_format"),
     *("resize", "squash", "crop", "interpolation", "mean", "std", "normalize"),
     *("device", "threads", "seed"),
 )

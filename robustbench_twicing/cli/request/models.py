@@ -128,7 +128,7 @@ def _load(options: EvalOptions, argument: str, adapter: str) -> Classifier:
         num_classes=options.num_classes,
         arch_override=options.arch_override,
         attention=options.attention,
-        kernels=cast(Any, options.kernels),
+        kernels=cast(Any, _kernels(options)),
         memory_format=options.memory_format,
         normalize=parse_normalize(options.normalize),
         adapter=None if adapter == NO_ADAPTER else adapter,
@@ -139,6 +139,16 @@ def _load(options: EvalOptions, argument: str, adapter: str) -> Classifier:
         mean=parse_triple("--mean", options.mean),
         std=parse_triple("--std", options.std),
     )
+
+
+def _kernels(options: EvalOptions) -> str:
+    if not options.compile:
+        return options.kernels
+    if options.kernels not in ("plain", "compiled"):
+        raise UserError(
+            f"--compile and --kernels {options.kernels} compute in different ways; give one of them"
+        )
+    return "compiled"
 
 
 def _check_user_code(options: EvalOptions, checkpoint: str | None) -> None:

@@ -130,14 +130,18 @@ class EvalOptions:
         str, _opt("--attention", help="Attention kernels: auto, explicit, fused.", panel=HOW)
     ] = "auto"
     kernels: Annotated[
-        str, _opt("--kernels", help="Linear layers of fp32 on a CPU: plain, onednn.", panel=HOW)
+        str,
+        _opt("--kernels", help="plain, onednn (linear layers on a CPU) or compiled.", panel=HOW),
     ] = "plain"
+    compile: Annotated[
+        bool, _opt("--compile", help="Short for --kernels compiled: torch.compile.", panel=HOW)
+    ] = False
     memory_format: Annotated[
         str,
         _opt("--memory-format", help="contiguous, or channels_last: for convolutions.", panel=HOW),
     ] = "contiguous"
     attack_precision: Annotated[
-        str, _opt("--attack-precision", help="fp32, bf16 or fp16; scores are in fp32.", panel=HOW)
+        str, _opt("--attack-precision", help="fp32, tf32, bf16 or fp16; scores: fp32.", panel=HOW)
     ] = "fp32"
     expectation: Annotated[
         int, _opt("--expectation", help="Mean gradient of N draws of the network.", panel=HOW)

@@ -6,7 +6,13 @@ from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.gradient import input_gradient
-from robustbench_twicing.classifiers.precision import full_fp32, in_short_format
+from robustbench_twicing.classifiers.precision import (
+    Precision,
+    check_precision,
+    full_fp32,
+    in_short_format,
+)
+from robustbench_twicing.errors import UserError
 from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import PREPROCESSING
 
@@ -59,19 +65,19 @@ def confident() -> Classifier:
 MEANS = torch.tensor([0.0, 0.1, 0.25, 0.4, 0.5, 0.75]).view(-1, 1, 1, 1).expand(-1, 3, 1, 1)
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_a_confident_network_has_a_gradient_in_a_short_format(dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("precision", ["fp16", "bf16"])
+def test_a_confident_network_has_a_gradient_in_a_short_format(precision: Precision) -> None:
     model, y = confident(), torch.zeros(len(MEANS), dtype=torch.long)
     wanted = input_gradient(model, MEANS, y)
     assert 0 < wanted.abs().min() < 1e-6  # in fp16 all of it would be rounded away
-    with model.computing_in(dtype):
+    with model.computing_in(precision):
         found = input_gradient(model, MEANS, y)
     assert torch.allclose(found, wanted, rtol=0.1, atol=0)  # of rounded logits
 
 
 def test_an_image_far_from_the_boundary_does_not_change_another_ones_gradient() -> None:
     model, y = confident(), torch.zeros(len(MEANS), dtype=torch.long)
-    with model.computing_in(torch.float16):
+    with model.computing_in("fp16"):
         together = input_gradient(model, MEANS, y)
         alone = torch.cat([input_gradient(model, MEANS[[i]], y[[i]]) for i in range(len(y))])
     assert torch.equal(together, alone)
@@ -93,3 +99,33 @@ def test_what_is_not_a_tensor_is_handed_on() -> None:
             return [x, x]
 
     assert isinstance(in_short_format(Two(), MEANS.clone().requires_grad_(), torch.float16), list)
+
+
+def test_tf32_is_for_gpus_that_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    cpu, gpu = torch.device("cpu"), torch.device("cuda")
+    for precision in ("fp32", "bf16", "fp16"):
+        check_precision(precision, cpu)
+    with pytest.raises(UserError, match=r"tf32 is a number format of NVIDIA's GPUs, .* is cpu"):
+        check_precision("tf32", cpu)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Tesla V100")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 0))
+    with pytest.raises(UserError, match=r"needs a GPU of the Ampere .* not Tesla V100"):
+        check_precision("tf32", gpu)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (8, 0))
+    check_precision("tf32", gpu)
+
+
+def test_products_are_in_tf32_only_while_an_attack_runs() -> None:
+    def allowed() -> tuple[bool, bool]:
+        return torch.backends.cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32
+
+    model, before = confident(), allowed()
+    seen: list[tuple[bool, bool]] = []
+    model.network.register_forward_hook(lambda *_: seen.append(allowed()))
+    with full_fp32(torch.device("cuda")):
+        model(MEANS)
+        with model.computing_in("tf32"):
+            model(MEANS)
+        model(MEANS)
+    assert seen == [(False, False), (True, True), (False, False)]
+    assert allowed() == before

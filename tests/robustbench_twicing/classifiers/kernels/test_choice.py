@@ -1,6 +1,8 @@
 """Kernels and memory format: chosen, recorded, and off with one option."""
 
 import csv
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from robustbench_twicing.classifiers.gradient import input_gradient
 from robustbench_twicing.classifiers.kernels import OneDnnLinear, check_kernels, has_onednn
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.records.run_folder import RunFolder
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +23,7 @@ onednn = pytest.mark.skipif(not has_onednn(), reason="this torch has no oneDNN")
 
 
 def test_what_cannot_be_done_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match=r"--kernels 'mkl' is unknown; it is plain or onednn"):
+    with pytest.raises(UserError, match=r"--kernels 'mkl' is unknown; it is plain, onednn, c"):
         check_kernels("mkl", CPU)
     with pytest.raises(UserError, match=r"--kernels onednn is for the CPU, .* this is cuda"):
         check_kernels("onednn", torch.device("cuda"))
@@ -91,3 +94,73 @@ def test_the_memory_format_is_an_option_of_eval(
     )
     assert main([*command, "--memory-format", "channels_last"]) == 0
     assert main(command) == 0  # the same run: nothing but rounding depends on it
+
+
+NETWORK = """
+import torch
+from torch import nn
+
+
+def make():
+    torch.manual_seed(0)
+    layers = nn.Conv2d(3, 4, 3, stride=2), nn.GELU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()
+    return nn.Sequential(*layers, nn.Linear(4, 10))
+
+
+def make_broken():
+    class Broken(nn.Module):
+        def forward(self, x):
+            raise RuntimeError("nothing works")
+
+    return Broken()
+"""
+
+
+@pytest.fixture
+def network_file(tmp_path: Path) -> Path:
+    file = tmp_path / "network.py"
+    file.write_text(NETWORK)
+    return file
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler")
+def test_a_compiled_network_gives_the_same_records_but_for_rounding(
+    network_file: Path, tmp_path: Path
+) -> None:
+    """In batches of 2 and 3 images and one at a time, with gradients and without."""
+    frames = []
+    for options in ([], ["--compile"]):
+        out = tmp_path / f"run{len(options)}"
+        command = ["eval", "--model", f"{network_file}:make", "--crop", "12", "--part-size", "5"]
+        command += ["--data", "fashion-mnist:test1000", "--limit", "7", "--seed", "1"]
+        command += [
+            "--attacks",
+            "clean,fgsm,pgd",
+            "--eps",
+            "8/255",
+            "--set",
+            "pgd.steps=3",
+            "--batch-size",
+            "3",
+        ]
+        assert main([*command, "--out", str(out), *options]) == 0
+        folder = RunFolder.open(out)
+        (evaluation,) = folder.manifest.evaluations
+        frames.append(folder.records(evaluation).frame)
+        (session,) = (out / "sessions").iterdir()
+        assert ("compiled" in json.loads(session.read_text())["kernels"]) == bool(options)
+    plain, compiled = frames
+    assert compiled["rank"].tolist() == plain["rank"].tolist()
+    assert compiled["loss"].to_numpy() == pytest.approx(plain["loss"].to_numpy(), abs=1e-5)
+    assert compiled["linf"].to_numpy() == pytest.approx(plain["linf"].to_numpy(), abs=1e-6)
+
+
+def test_what_cannot_be_compiled_is_said(network_file: Path) -> None:
+    with pytest.raises(UserError, match=r"--compile: torch .* cannot compile .*nothing works"):
+        load_model(f"{network_file}:make_broken", kernels="compiled", crop=12)
+
+
+def test_one_way_to_compute_is_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["eval", "--model", "timm:test_vit=random:0", "--data", "samples:imagenet"]
+    assert main([*command, "--compile", "--kernels", "onednn"]) == 1
+    assert "--compile and --kernels onednn" in capsys.readouterr().err
