@@ -21,6 +21,7 @@ from benchmarks.table import Table, show
 from benchmarks.timing import arguments, measured, ratio_table, threads
 from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.classifier import Classifier
+from robustbench_twicing.classifiers.precision import Precision
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
 EPS, STEPS, REL_STEP = 4 / 255, 20, 0.15
@@ -41,7 +42,7 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
             leaf = x.clone().requires_grad_()
             torch.autograd.grad(cross_entropy(model(leaf), y, reduction="sum"), leaf)
 
-    def own(chosen: Classifier, precision: torch.dtype, protocol: str = "pixel") -> object:
+    def own(chosen: Classifier, precision: Precision, protocol: str = "pixel") -> object:
         threat, generator = PROTOCOLS[protocol].threat, torch.Generator().manual_seed(0)
         with chosen.computing_in(precision):
             return pgd(chosen, x, y, eps=EPS, threat=threat, generator=generator)
@@ -64,10 +65,10 @@ def ways(batch: int) -> dict[str, Callable[[], object]]:
 
     return {
         FLOOR: floor,
-        "attacks.pgd": partial(own, model, torch.float32),
-        "attacks.pgd, L2": partial(own, model, torch.float32, "l2"),
-        "attacks.pgd, --kernels onednn": partial(own, fast, torch.float32),
-        "attacks.pgd, --attack-precision bf16": partial(own, fast, torch.bfloat16),
+        "attacks.pgd": partial(own, model, "fp32"),
+        "attacks.pgd, L2": partial(own, model, "fp32", "l2"),
+        "attacks.pgd, --kernels onednn": partial(own, fast, "fp32"),
+        "attacks.pgd, --attack-precision bf16": partial(own, fast, "bf16"),
         LIBRARY: with_torchattacks,
         "foolbox.LinfPGD, frozen parameters": with_foolbox,
         "foolbox.LinfPGD, as usually called": with_foolbox_unfrozen,

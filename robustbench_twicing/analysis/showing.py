@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from ..classifiers.classifier import Classifier
+from ..classifiers.efficiency import fitting_batch
 from ..classifiers.network_state import NetworkState
 from ..conditions.condition import Condition
 from ..data.dataset import Dataset
 from ..data.image_maker import Maker
 from ..data.loader import LoadedBatch, load_batches, to_tensor
 from ..evaluation.corruption_step import with_clean_image
-from ..evaluation.options import Options
+from ..evaluation.options import PART_OF_AUTO, Options
 from ..evaluation.part import evaluate_part
 from ..evaluation.progress import Report, Step, silent
 from ..evaluation.tasks import Context
@@ -74,11 +75,12 @@ def shown_images(
     """
     sources = {item.id: item.images for item in conditions if item.images is not None}
     attacks = [item for item in conditions if item.images is None]
-    context = _context(label, model, data, options, report) if attacks else None
+    size = options.batch_size or fitting_batch(model, min(PART_OF_AUTO, len(data)))
+    context = _context(label, model, data, options, report, size) if attacks else None
     batches = load_batches(
-        Maker(data, model.preprocessing, sources, options.seed, options.batch_size),
-        range(-(-len(data) // options.batch_size)),
-        batch_size=options.batch_size,
+        Maker(data, model.preprocessing, sources, options.seed, size),
+        range(-(-len(data) // size)),
+        batch_size=size,
         skip_bad=options.on_bad_image == "skip",
         workers=options.workers,
     )
@@ -106,7 +108,7 @@ def _as_made(data: Dataset, batch: LoadedBatch, device: torch.device) -> Shown:
 
 
 def _context(
-    label: str, model: Classifier, data: Dataset, options: Options, report: Report
+    label: str, model: Classifier, data: Dataset, options: Options, report: Report, size: int
 ) -> Context:
     """As the run loop makes it."""
     answering = model if data.space is None else model.answering_in(data.space).to(model.device)
@@ -116,7 +118,7 @@ def _context(
         data,
         options.seed,
         report,
-        batch_size=options.batch_size,
+        batch_size=size,
         state=NetworkState(answering),
     )
 

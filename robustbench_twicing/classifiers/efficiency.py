@@ -3,20 +3,31 @@
 import os
 import statistics
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..errors import UserError
+from ..errors import BrokenAttackError, UserError
 from ..models.facts import count_gmacs
 from .classifier import Classifier
 from .device import device_name, is_out_of_memory
+from .gradient import input_gradient
 from .timing import alternate, median_ratio
 
 MIB = 2**20
+CGROUP = Path("/sys/fs/cgroup")
+"""Where Linux says what a container may use."""
+SMALLEST_BATCH = 32
+"""Attacks of other libraries are given as many images at a time, so that no size changes them."""
+LEAST_GAIN = 1.05
+"""By which twice as many images a batch must be faster, image by image."""
+SHARE_OF_MEMORY = 0.5
+"""For one gradient; the rest is for what attacks keep beside it."""
 
 
 def peak_mib(way: Callable[[], object], device: torch.device) -> float:
@@ -43,6 +54,56 @@ def peak_mib(way: Callable[[], object], device: torch.device) -> float:
             alive += event.nbytes()
             largest = max(largest, alive)
     return largest / MIB
+
+
+def fitting_batch(model: Classifier, most: int) -> int:
+    """Images of a batch: doubled while memory suffices and a gradient of each becomes faster.
+
+    Args:
+        model: on its device; it is shown grey images.
+        most: images.
+    """
+    size = min(SMALLEST_BATCH, most)
+    seconds, needed = _gradient_costs(model, size)
+    while 2 * size <= most and 2 * needed < SHARE_OF_MEMORY * free_mib(model.device):
+        try:
+            of_double, needed = _gradient_costs(model, 2 * size)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            break
+        if seconds < LEAST_GAIN * of_double:
+            break
+        size, seconds = 2 * size, of_double
+    return size
+
+
+def _gradient_costs(model: Classifier, size: int) -> tuple[float, float]:
+    """Seconds an image of the faster of two gradients, and the MiB that a batch of them takes."""
+    side, device = model.preprocessing.crop, model.device
+    x = torch.full((size, 3, side, side), 0.5, device=device)
+    y = torch.zeros(size, dtype=torch.long, device=device)
+
+    def gradient() -> None:
+        with suppress(BrokenAttackError):  # a gradient that is no number took as long
+            input_gradient(model, x, y)
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+
+    needed = peak_mib(gradient, device)
+    return min(alternate({"gradient": gradient}, 2)["gradient"]) / size, needed
+
+
+def free_mib(device: torch.device) -> float:
+    """Memory that nobody uses: of a GPU, or of this machine as far as the process may have it."""
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+        return torch.cuda.mem_get_info(device)[0] / MIB
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit, used = (CGROUP / name for name in ("memory.max", "memory.current"))
+    if limit.is_file() and used.is_file() and limit.read_text().strip() != "max":
+        free = min(free, int(limit.read_text()) - int(used.read_text()))
+    return free / MIB
 
 
 def weights_mib(network: nn.Module) -> float:

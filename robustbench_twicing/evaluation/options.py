@@ -67,8 +67,24 @@ class Shard:
         return ranks[self.rank :] + ranks[: self.rank]
 
 
+def parse_batch_size(text: str) -> int | None:
+    """A number of images; None for ``auto``.
+
+    Raises:
+        UserError: neither.
+    """
+    if text == "auto":
+        return None
+    if not re.fullmatch("0*[1-9][0-9]{0,8}", text):
+        raise UserError(f"--batch-size {text!r} is not a positive number of images, nor auto")
+    return int(text)
+
+
 WHOLE = Shard()
 """All parts, in order."""
+PART_OF_AUTO = 512
+"""Images of a part where the batch size is what the machine has room for: parts do not depend on
+it."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +93,9 @@ class Options:
 
     Attributes:
         seed: base seed of every random stream.
-        batch_size: images that are computed together, at most.
-        part_size: images of one part of a new run; 0: as many as a batch. A run that is continued
-            keeps its own.
+        batch_size: images that are computed together, at most; None: as many as are fast.
+        part_size: images of one part of a new run; 0: as many as a batch, or 512. A run that is
+            continued keeps its own.
         on_bad_image: ``stop`` at an image that cannot be decoded, or ``skip`` and list it.
         device: ``auto``, ``cpu`` or ``cuda``.
         shard: the parts that this process works on.
@@ -93,7 +109,7 @@ class Options:
     """
 
     seed: int = 0
-    batch_size: int = 32
+    batch_size: int | None = 32
     part_size: int = 0
     on_bad_image: str = "stop"
     device: str = "auto"
@@ -106,7 +122,7 @@ class Options:
     draws: int = 1
 
     def __post_init__(self) -> None:
-        if self.batch_size < 1:
+        if self.batch_size is not None and self.batch_size < 1:
             raise UserError(f"--batch-size {self.batch_size} is not a positive number of images")
         if self.part_size < 0:
             raise UserError(f"--part-size {self.part_size} is not a positive number of images")

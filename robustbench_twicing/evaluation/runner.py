@@ -1,5 +1,6 @@
 """The one loop: models, batches, conditions."""
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ import torch
 
 from ..classifiers.classifier import Classifier
 from ..classifiers.device import choose_device
+from ..classifiers.efficiency import fitting_batch
 from ..classifiers.gradient import eval_mode
 from ..classifiers.network_state import NetworkState
 from ..classifiers.precision import check_precision, full_fp32
@@ -29,12 +31,13 @@ from ..records.manifest import Evaluation
 from ..records.run_folder import RunFolder, part_size_of
 from ..records.session import compact, compact_around, quarantine_damaged_parts, session
 from .manifest import make_manifest
-from .options import Options
+from .options import PART_OF_AUTO, Options
 from .part import evaluate_part
 from .progress import Report, Step, Stop, silent
 from .tasks import Context, Task, rescored
 from .validation import check_request, check_same_images, check_survivors
 
+log = logging.getLogger(__name__)
 __all__ = ["Options", "Run", "evaluate_models", "units"]
 
 
@@ -96,7 +99,7 @@ def evaluate_models(
         tasks,
         options,
         left_out=left_out,
-        part_size=part_size_of(out) or options.part_size or options.batch_size,
+        part_size=part_size_of(out) or options.part_size or options.batch_size or PART_OF_AUTO,
         device=device.type,
     )
     folder = RunFolder.create_or_continue(out, manifest)
@@ -104,7 +107,7 @@ def evaluate_models(
     score_8bit = _score_8bit(folder, options)
     note = describe_environment(device) | {
         "kernels": _kernels(models.values()),
-        "batch_size": options.batch_size,
+        "batch_size": options.batch_size or "auto",
     }
     attempted = Attempted()
     works = [_work(folder, item, options, attempted) for item in folder.manifest.evaluations]
@@ -132,7 +135,7 @@ def evaluate_models(
                     report,
                     options.attack_precision,
                     _store(folder, options),
-                    options.batch_size,
+                    options.batch_size or folder.manifest.part_size,
                     rescored(task.data, options.seed, score_8bit),
                     survivors=options.survivors,
                     draws=options.draws,
@@ -175,6 +178,9 @@ def _evaluate(
     context.report(Step(context.label, "", done, done * units(conditions), resumed=True))
     if all(map(work.is_finished, work.parts)):
         return  # nothing is locked or written: the folder may be read-only
+    if options.batch_size is None:
+        context = context._replace(batch_size=fitting_batch(context.classifier, size))
+        log.warning("%s: batches of %d images", context.label, context.batch_size)
     device = choose_device(options.device)
     meter = CostMeter()
     watched = meter.watch(context.classifier)

@@ -65,7 +65,7 @@ def run(
         data=[DATA],
         suite="demo",
         limit=images,
-        batch_size=50,
+        batch_size="50",
         threads=1,  # networks this small gain nothing from more, and lose much on a busy machine
         save_adversarial=EXAMPLES,
         imagenet_c_size=SIDE,

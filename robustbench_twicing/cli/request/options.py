@@ -216,9 +216,11 @@ class EvalOptions:
     on_bad_image: Annotated[
         str, _opt("--on-bad-image", help="stop at an unreadable image, or skip it.", panel=IMAGES)
     ] = "stop"
-    batch_size: Annotated[int, _opt("--batch-size", help="Images a batch.", panel=RUN)] = 32
+    batch_size: Annotated[
+        str, _opt("--batch-size", help="Images a batch, or auto: as many as are fast.", panel=RUN)
+    ] = "32"
     part_size: Annotated[
-        int, _opt("--part-size", help="Images a part of a new run; default: a batch.", panel=RUN)
+        int, _opt("--part-size", help="Images a part of a new run; else: a batch.", panel=RUN)
     ] = 0
     device: Annotated[str, _opt("--device", help="auto, cpu or cuda.", panel=RUN)] = "auto"
     threads: Annotated[

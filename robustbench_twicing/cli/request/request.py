@@ -10,7 +10,7 @@ from ...classifiers.classifier import Classifier
 from ...classifiers.device import choose_device
 from ...data.crop_cache import cache_crops
 from ...errors import UserError
-from ...evaluation.options import Options, Shard
+from ...evaluation.options import Options, Shard, parse_batch_size
 from ...evaluation.tasks import Task
 from ...files.printable import folder_name, one_line
 from .conditions import read_conditions, with_norm
@@ -91,7 +91,11 @@ def make_run_options(options: EvalOptions) -> Options:
     """
     choose_device(options.device)
     values = {name.name: getattr(options, name.name) for name in fields(Options)}
-    return Options(**{**values, "shard": Shard.parse(options.shard)})
+    values |= {
+        "shard": Shard.parse(options.shard),
+        "batch_size": parse_batch_size(options.batch_size),
+    }
+    return Options(**values)
 
 
 def default_out(label: str) -> Path:

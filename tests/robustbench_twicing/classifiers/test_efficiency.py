@@ -1,6 +1,7 @@
 """What a forward pass costs, where the answer is known."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,7 +11,12 @@ from reports.tables.efficiency import COLUMNS
 from robustbench_twicing.classifiers import efficiency
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.classifiers.device import device_name
-from robustbench_twicing.classifiers.efficiency import Efficiency, measure_efficiency
+from robustbench_twicing.classifiers.efficiency import (
+    Efficiency,
+    fitting_batch,
+    free_mib,
+    measure_efficiency,
+)
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.models.build import build_model
@@ -152,3 +158,53 @@ def test_attention_of_ones_own_is_counted() -> None:
             return nn.functional.scaled_dot_product_attention(tokens, tokens, tokens).mean(2)
 
     assert count_gmacs(Own(), torch.rand(1, 3, 4, 4)) == pytest.approx(2 * 3 * 3 * 16 / 1e9)
+
+
+OUT_OF_MEMORY = torch.OutOfMemoryError("CUDA out of memory")
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "most", "free", "wanted"),
+    [
+        ({32: 4.0, 64: 2.0, 128: 1.0, 256: 0.99}, 512, 1e6, 128),  # no longer faster
+        ({32: 4.0, 64: 4.0}, 512, 1e6, 32),
+        ({32: 4.0, 64: 2.0, 128: 1.0}, 128, 1e6, 128),  # no more images in a part
+        ({32: 4.0, 64: 2.0}, 100, 1e6, 64),
+        ({20: 4.0}, 20, 1e6, 20),
+        ({32: 4.0, 64: 2.0}, 512, 2 * 128, 64),  # 128 images would take half of what is free
+        ({32: 4.0, 64: 2.0, 128: OUT_OF_MEMORY}, 512, 1e6, 64),
+    ],
+)
+def test_a_batch_doubles_while_it_is_faster_and_fits(
+    monkeypatch: pytest.MonkeyPatch,
+    milliseconds: Mapping[int, float | Exception],
+    most: int,
+    free: float,
+    wanted: int,
+) -> None:
+    def costs(model: Classifier, size: int) -> tuple[float, float]:
+        time = milliseconds[size]
+        if isinstance(time, Exception):
+            raise time
+        return time / 1000, size  # a MiB an image
+
+    monkeypatch.setattr(efficiency, "_gradient_costs", costs)
+    monkeypatch.setattr(efficiency, "free_mib", lambda device: free)
+    assert fitting_batch(mixer(), most) == wanted
+
+
+def test_memory_of_a_gradient_and_what_is_free_are_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    seconds, needed = efficiency._gradient_costs(mixer(), 64)
+    assert seconds > 0
+    images = 64 * 3 * SIDE**2 * 4 / efficiency.MIB
+    assert needed > images  # the gradient is as large as they are
+    everything = free_mib(CPU)
+    assert everything > 1
+    (tmp_path / "memory.max").write_text(f"{3 * efficiency.MIB}\n")
+    (tmp_path / "memory.current").write_text(f"{efficiency.MIB}\n")
+    monkeypatch.setattr(efficiency, "CGROUP", tmp_path)
+    assert free_mib(CPU) == 2
+    (tmp_path / "memory.max").write_text("max\n")
+    assert free_mib(CPU) > 2

@@ -38,7 +38,6 @@ def check_one_line(err: str, words: str) -> None:
 WITHOUT_SITE = {
     "eval": "no --model is given; name one, like --model",
     "eval --model x": "no --data is given; name an image folder",
-    "eval --batch-size many": "Invalid value for '--batch-size'",
     "report": "Missing argument",
     "report nowhere": "nowhere is not a run folder: it has no run.json",
     "report nowhere --preset table3": "'table3' is unknown; known: featscale, layers, radii",
@@ -69,7 +68,8 @@ def test_a_mistake_is_status_1(
 
 
 MISTAKES = {
-    "--batch-size 0": "--batch-size 0 is not a positive number",
+    "--batch-size 0": "--batch-size '0' is not a positive number of images, nor auto",
+    "--batch-size many": "--batch-size 'many' is not a positive number",
     "--device tpu": "--device 'tpu' is unknown; it is auto, cpu or cuda",
     "--device cpu:3": "--device 'cpu:3' is unknown",
     "--threads 0": "--threads 0 is not a positive number",

@@ -12,11 +12,13 @@ from reports import results
 from robustbench_twicing import evaluate
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.evaluation import runner
 from robustbench_twicing.models.family import ModelRecord
 from tests.tiny import (
     PREPROCESSING,
     ConvNet,
     column,
+    convnet,
     flags,
     noise,
     quick_conditions,
@@ -242,3 +244,29 @@ def test_a_model_that_only_runs_without_a_graph_is_scored_too(tmp_path: Path) ->
 def test_a_run_without_shortage_is_bit_for_bit_the_same_again(tmp_path: Path) -> None:
     runs = [run(model(ConvNet()), noise(5), CONDITIONS, tmp_path / name) for name in ("a", "b")]
     assert text(runs[0].records()) == text(runs[1].records())
+
+
+def test_a_batch_of_what_fits_gives_the_same_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever size is taken; and parts do not depend on it."""
+    sizes = iter([32, 64])
+    monkeypatch.setattr(runner, "fitting_batch", lambda model, most: min(next(sizes), most))
+    data = noise(70)
+    runs = [
+        run(convnet(), data, CONDITIONS, tmp_path / str(size), batch_size=size, part_size=part)
+        for size, part in ((None, 0), (None, 0), (70, 512))
+    ]
+    assert [one.folder.manifest.part_size for one in runs] == [512] * 3
+    for one in runs[:2]:
+        pd.testing.assert_frame_equal(one.records(), runs[2].records(), rtol=1e-6)
+
+
+def test_a_finished_run_does_not_look_for_a_batch_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "fitting_batch", lambda model, most: most)
+    first = run(convnet(), noise(5), CONDITIONS, tmp_path / "run", batch_size=None)
+    monkeypatch.delattr(runner, "fitting_batch")
+    again = run(convnet(), noise(5), CONDITIONS, tmp_path / "run", batch_size=None)
+    pd.testing.assert_frame_equal(again.records(), first.records())
