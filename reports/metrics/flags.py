@@ -156,6 +156,8 @@ _MEANINGS = {
     r"worst-of-(\d+)": "{0} attacks were run at this budget or a smaller one.",
     r"non-finite-tokens-(\d+)": "in this layer {0} images have a token that is no finite "
     "number; the mean is over the others.",
+    r"files-left-out-(\d+)": "files of the data folder that were left out: {0}; the manifest lists "
+    "them.",
     r"files-left-out": "some files of the data folder were left out; the manifest lists them.",
 }
 

@@ -21,7 +21,7 @@ def row_flags(entry: Entry, missing: int) -> list[str]:
     flags = [*entry.evaluation.record.flags, *dataset.flags, *condition.flags]
     flags += [*_about_labels(entry), *_about_corrupted(entry), *entry.shown_flags]
     if dataset.skipped:
-        flags.append("files-left-out")
+        flags.append(f"files-left-out-{len(dataset.skipped)}")
     flags += [f"{name}={condition.settings[name]}" for name in condition.changed]
     if condition.is_attacked and manifest.attack_precision != "fp32":
         flags.append(f"attack-in-{manifest.attack_precision}")

@@ -8,15 +8,22 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
-from PIL import Image, ImageFile
+from PIL import (  # and plugins of `FORMATS` that Pillow does not load by itself
+    AvifImagePlugin,  # noqa: F401
+    Image,
+    ImageFile,
+    Jpeg2KImagePlugin,  # noqa: F401
+    TiffImagePlugin,  # noqa: F401
+    WebPImagePlugin,  # noqa: F401
+)
 
 from ..errors import UserError
 from .stored import ImageFile as StoredFile
 from .stored import Stored, read
 
-FORMATS = ("JPEG", "PNG", "BMP", "PPM", "TIFF", "WEBP", "GIF", "MPO", "JPEG2000", "AVIF")
+FORMATS = ("JPEG", "PNG", "BMP", "PPM", "TIFF", "WEBP", "GIF", "JPEG2000", "AVIF")
 """What may be decoded, as far as this Pillow can. Others (EPS among them, for which Pillow runs a
-program) are refused."""
+program) are refused. A JPEG of several pictures (MPO) is opened as one."""
 LARGEST_IMAGE = 89_478_485
 """Pixels; Pillow's own limit for a likely decompression bomb. ``--max-pixels`` sets another."""
 LONGEST_STRIP = 200

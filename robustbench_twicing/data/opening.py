@@ -16,10 +16,11 @@ from .dataset import Dataset, limit_dataset
 from .fashion_mnist import CUT, is_fashion_mnist, open_fashion_mnist
 from .folders.class_folders import Labelled, has_wnid_folders, label_by_folder
 from .folders.class_list import OwnClasses, order_of_wnids, read_classes
-from .folders.image_files import files_dataset
+from .folders.image_files import FileImages, files_dataset
 from .folders.label_file import read_label_file
 from .folders.labels_to_images import label_by_file
 from .folders.scanning import check_has_images
+from .folders.tiny_imagenet import find_tiny_imagenet, tiny_classes
 from .imagenet_c import PREFIX
 from .known_sets.checks import with_remark
 from .known_sets.opening import open_known
@@ -68,6 +69,9 @@ def open_dataset(
     limit: int | None = None,
     seed: int = 0,
     needs_labels: bool = True,
+    labels_superset: bool = False,
+    class_order: str | None = None,
+    max_pixels: int | None = None,
 ) -> Dataset:
     """Open labelled images; nothing is decoded yet.
 
@@ -88,6 +92,9 @@ def open_dataset(
         seed: of that choice.
         needs_labels: False for images that are looked at and not scored: a folder that is not
             sorted by wnid is taken without labels, as one class.
+        labels_superset: whether ``labels`` may name images that are not here.
+        class_order: of Tiny ImageNet's classes: ``sorted``, or ``file`` as its list has them.
+        max_pixels: largest width times height that is decoded; None for Pillow's own limit.
 
     Raises:
         UserError: nothing there, no images, labels that cannot be trusted, not the set that the
@@ -95,39 +102,67 @@ def open_dataset(
     """
     if limit is None and seed:
         raise UserError(f"--limit-seed {seed} chooses the images of --limit; give --limit, too")
+    if max_pixels is not None and max_pixels < 1:
+        raise UserError(f"--max-pixels {max_pixels} decodes nothing; give 1 or more")
     known, path = split_name(os.fspath(spec))
+    if known is not None and (labels is not None or classes is not None):
+        raise UserError(f"{known.name} has labels of its own; leave --labels and --classes out")
+    asked = LabelRequest(
+        _absolute(labels) if labels is not None else None,
+        read_classes(_absolute(classes)) if classes is not None else None,
+        needs_labels,
+        labels_superset,
+        class_order,
+    )
+    _check_used(asked, known)
     if known is not None:
-        if labels is not None or classes is not None:
-            raise UserError(f"{known.name} has labels of its own; leave --labels and --classes out")
         dataset = open_known(known, _absolute(path))
     else:
-        class_list = read_classes(_absolute(classes)) if classes is not None else None
-        label_file = _absolute(labels) if labels is not None else None
-        dataset = _open(path, label_file, class_list, needs_labels)
-        dataset = dataset.remarked(order_of_wnids(class_list) if class_list is not None else ())
+        dataset = _open(path, asked)
+        dataset = dataset.remarked(order_of_wnids(asked.classes) if asked.classes else ())
+    if max_pixels is not None and isinstance(dataset.images, FileImages):
+        dataset = replace(dataset, images=replace(dataset.images, most_pixels=max_pixels))
     chosen = dataset if limit is None else limit_dataset(dataset, limit, seed=seed)
     return with_robustbench_note(chosen)
 
 
-def _open(
-    spec: str, labels: Path | None, classes: OwnClasses | None, needs_labels: bool
-) -> Dataset:
+class LabelRequest(NamedTuple):
+    """How images get their labels; see `open_dataset`."""
+
+    file: Path | None
+    classes: OwnClasses | None
+    needed: bool
+    superset: bool
+    class_order: str | None
+
+
+def _check_used(asked: LabelRequest, known: KnownSet | None) -> None:
+    if asked.superset and asked.file is None:
+        raise UserError("--labels-superset is about a label file; give --labels FILE, too")
+    if asked.class_order is not None and (known or asked.file or asked.classes):
+        raise UserError(
+            "--class-order is about Tiny ImageNet as it is downloaded; leave it, or --labels, "
+            "--classes and the name of another set, out"
+        )
+
+
+def _open(spec: str, asked: LabelRequest) -> Dataset:
     if spec.startswith("samples:"):
         if spec != SAMPLES:
             raise UserError(f"no samples are called {spec!r}; there is {SAMPLES}")
-        _refuse_labels(SAMPLES, labels, classes)
+        _refuse_labels(SAMPLES, asked)
         return open_samples()
     if is_fashion_mnist(spec):
-        _refuse_labels("fashion-mnist", labels, classes)
+        _refuse_labels("fashion-mnist", asked)
         return open_fashion_mnist(spec)
     path = _absolute(spec)
     if path.is_dir() or find_archives(path) is not None:
-        return _open_images(path, labels, classes, needs_labels)
+        return _open_images(path, asked)
     if not path.exists():
         raise UserError(f"no data at {path};{_meant(spec)} {RIGHT_FORM}")
     if path.suffix.lower() not in ARRAY_ENDINGS:
         raise UserError(f"{path} is a single file; {RIGHT_FORM}{_unpack(path)}")
-    return open_arrays(path, labels, classes)
+    return open_arrays(path, asked.file, asked.classes)
 
 
 def _meant(spec: str) -> str:
@@ -138,44 +173,48 @@ def _meant(spec: str) -> str:
     return f" did you mean {forms[near[0]]}?" if near else ""
 
 
-def _refuse_labels(name: str, labels: Path | None, classes: OwnClasses | None) -> None:
-    if labels is not None or classes is not None:
+def _refuse_labels(name: str, asked: LabelRequest) -> None:
+    if asked.file is not None or asked.classes is not None:
         raise UserError(f"{name} has labels of its own; leave --labels and --classes out")
 
 
-def _open_images(
-    path: Path, labels: Path | None, classes: OwnClasses | None, needs_labels: bool
-) -> Dataset:
-    packed = open_images(path, classes, labels=labels is None)
+def _open_images(path: Path, asked: LabelRequest) -> Dataset:
+    tiny = find_tiny_imagenet(path) if asked.file is None and asked.classes is None else None
+    if tiny is not None and asked.needed:
+        classes = tiny_classes(tiny, asked.class_order)
+        tinys = asked._replace(file=tiny.annotations, classes=classes)
+        dataset = _labelled(open_images(tiny.images, classes, labels=False), tinys)
+        return replace(dataset, name=tiny.wnids.parent.name)
+    if asked.class_order is not None:
+        raise UserError(
+            f"--class-order {asked.class_order}: {path} is not Tiny ImageNet as it is downloaded, "
+            "with val/images, val/val_annotations.txt and wnids.txt"
+        )
+    packed = open_images(path, asked.classes, labels=asked.file is None)
     array = path / "images.npy"
-    if array.is_file() and labels is None:
+    if array.is_file() and asked.file is None:
         if packed.listing.images:
             raise UserError(
                 f"{path} holds images.npy and {count(len(packed.listing.images), 'image file')}; "
                 "point at one of them: images.npy with --labels labels.npy, or the image folder"
             )
-        return open_arrays(array, path / "labels.npy", classes, name=path.name)
-    form = packed.archives.form if packed.archives is not None else "folder"
-    check_has_images(packed.listing)
-    if form == "parquet" and packed.labelled is None and labels is None and needs_labels:
-        raise UserError(
-            f"{path} has no column of labels ({', '.join(LABEL_COLUMNS)}); give --labels FILE with "
-            f"lines like {packed.listing.images[0].id},n01751748"
-        )
-    return _labelled(packed, labels, classes, needs_labels)
+        return open_arrays(array, path / "labels.npy", asked.classes, name=path.name)
+    return _labelled(packed, asked)
 
 
-def _labelled(
-    packed: Packed, labels: Path | None, classes: OwnClasses | None, needs_labels: bool
-) -> Dataset:
+def _labelled(packed: Packed, asked: LabelRequest) -> Dataset:
     """Images with the labels of a file, of their archives, or of their folders."""
-    listing, labelled = packed.listing, packed.labelled
-    if labels is not None:
-        lines = read_label_file(labels, classes)
-        others = tuple(item for item in listing.others if listing.root / item.id != labels)
+    listing, labelled, classes = packed.listing, packed.labelled, asked.classes
+    check_has_images(listing)
+    by_folder = classes is not None or has_wnid_folders(listing)
+    if asked.file is not None:
+        lines = read_label_file(asked.file, classes)
+        others = tuple(item for item in listing.others if listing.root / item.id != asked.file)
         listing = replace(listing, others=others)
-        labelled = label_by_file(listing, lines, str(labels), classes)
-    elif labelled is None and (needs_labels or classes is not None or has_wnid_folders(listing)):
+        source = str(asked.file)
+        labelled = label_by_file(listing, lines, source, classes, superset=asked.superset)
+    elif labelled is None and (asked.needed or by_folder):
+        _check_column(packed, by_folder)
         labelled = label_by_folder(listing, classes)
     elif labelled is None:
         labelled = Labelled(listing.images, (0,) * len(listing.images), None, "no labels")
@@ -184,6 +223,14 @@ def _labelled(
         notes = (*notes, *packed.archives.notes)
         name = name.removesuffix(".tar").removesuffix(".parquet")
     return with_remark(files_dataset(listing, labelled, notes=notes, name=name))
+
+
+def _check_column(packed: Packed, by_folder: bool) -> None:
+    if packed.archives is not None and packed.archives.form == "parquet" and not by_folder:
+        raise UserError(
+            f"{packed.listing.root} has no column of labels ({', '.join(LABEL_COLUMNS)}); give "
+            f"--labels FILE with lines like {packed.listing.images[0].id},n01751748"
+        )
 
 
 def _absolute(path: StrPath) -> Path:

@@ -69,7 +69,7 @@ def survey(
         result.images = len(chosen)
         for file in chosen:
             try:
-                _look(file, result, full)
+                _look(file, result, images.most_pixels)
             except BadImageError as error:
                 result.bad.append(error)
             advance()
@@ -88,10 +88,10 @@ def _sample(files: tuple[Stored, ...], most: int | None) -> tuple[Stored, ...]:
     return tuple(files[place] for place in sorted(places.tolist()))
 
 
-def _look(file: Stored, result: Survey, full: bool) -> None:
-    header = read_header(file)
-    if full:
-        read_rgb(file)
+def _look(file: Stored, result: Survey, most_pixels: int) -> None:
+    header = read_header(file, most_pixels)
+    if result.decoded:
+        read_rgb(file, most_pixels)
     result.sizes[(header.width, header.height)] += 1
     result.kinds[f"{header.format} {header.mode}"] += 1
     if header.orientation != 1:
@@ -137,10 +137,12 @@ def smaller_than(dataset: Dataset, side: int) -> list[str]:
     images = dataset.images
     if isinstance(images, ArrayImages):
         return list(dataset.ids) if min(images.form[:2]) < side else []
-    small = []
-    for file in images.files if isinstance(images, FileImages) else ():
+    small: list[str] = []
+    if not isinstance(images, FileImages):
+        return small
+    for file in images.files:
         try:
-            header = read_header(file)
+            header = read_header(file, images.most_pixels)
         except BadImageError:
             continue  # refused with its reason when its turn comes
         if min(header.width, header.height) < side:

@@ -213,7 +213,7 @@ def _left_out(dataset: Dataset) -> Iterator[Remark]:
         reasons = Counter(item.reason for item in dataset.skipped).most_common()
         why = name_some([f"{reason} ({number})" for reason, number in reasons], 6)
         left_out = count(len(dataset.skipped), "file was", "files were")
-        yield Remark("files-left-out", f"{left_out} left out: {why}")
+        yield Remark(f"files-left-out-{len(dataset.skipped)}", f"{left_out} left out: {why}")
     if dataset.hidden:
         yield Remark(
             f"hidden-{len(dataset.hidden)}",

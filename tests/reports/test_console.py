@@ -169,7 +169,7 @@ def test_each_label_has_its_section(tmp_path: Path) -> None:
         ("limit-12-of-100", "subset of 12 of the 100 images"),
         ("batch-halved", "memory ran out"),
         ("steps=3", "constant steps is 3 here"),
-        ("files-left-out", "left out"),
+        ("files-left-out-3", "left out: 3"),
         ("zero-gradient-50%", "exactly zero at 50% of the images"),
         ("something new", "see the manifest"),
     ],

@@ -39,6 +39,13 @@ def data(
     limit_seed: Annotated[
         int, typer.Option("--limit-seed", "--seed", help="Of --limit's choice.")
     ] = 0,
+    labels_superset: Annotated[
+        bool, typer.Option("--labels-superset", help="--labels may name other images, too.")
+    ] = False,
+    class_order: Annotated[
+        str | None, typer.Option(help="Tiny ImageNet's: sorted or file.")
+    ] = None,
+    max_pixels: Annotated[int | None, typer.Option(help="Decode images of up to N pixels.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Decode every image.")] = False,
 ) -> None:
     """Show how a data set is understood: labels, sizes, what is left out, what looks wrong."""
@@ -47,7 +54,16 @@ def data(
     from ...errors import UserError
     from ..terminal import Console
 
-    dataset = open_dataset(source, labels=labels, classes=classes, limit=limit, seed=limit_seed)
+    dataset = open_dataset(
+        source,
+        labels=labels,
+        classes=classes,
+        limit=limit,
+        seed=limit_seed,
+        labels_superset=labels_superset,
+        class_order=class_order,
+        max_pixels=max_pixels,
+    )
     survey = _survey(dataset, full)
     if len(survey.bad) == len(dataset):
         raise UserError(f"{source}: none of {len(dataset)} images can be read; {survey.bad[0]}")

@@ -53,12 +53,7 @@ class EvalOptions:
     ] = field(default_factory=list)
     data_root: Annotated[
         str | None,
-        _opt(
-            "--data-root",
-            metavar="DIR",
-            help="Folder of imagenet, imagenet-a, imagenet-c, sketch, ...; used as needed.",
-            panel=WHAT,
-        ),
+        _opt("--data-root", metavar="DIR", help="Folder of imagenet, imagenet-a, ...", panel=WHAT),
     ] = None
     without: Annotated[
         str | None,
@@ -66,6 +61,12 @@ class EvalOptions:
     ] = None
     labels: Annotated[
         str | None, _opt("--labels", help="Labels of a flat folder: CSV or text.", panel=WHAT)
+    ] = None
+    labels_superset: Annotated[
+        bool, _opt("--labels-superset", help="--labels may name other images, too.", panel=WHAT)
+    ] = False
+    class_order: Annotated[
+        str | None, _opt("--class-order", help="Tiny ImageNet's: sorted or file.", panel=WHAT)
     ] = None
     classes: Annotated[
         str | None, _opt("--classes", help="Own class names, one a line.", panel=WHAT)
@@ -171,12 +172,7 @@ class EvalOptions:
     ] = None
     imagenet_c_jpeg: Annotated[
         str | None,
-        _opt(
-            "--imagenet-c-jpeg",
-            metavar="85|none",
-            help="Second JPEG of corrupted images: 85 as in the official files, or none.",
-            panel=CORRUPTED,
-        ),
+        _opt("--imagenet-c-jpeg", metavar="85|none", help="Second JPEG, or none.", panel=CORRUPTED),
     ] = None
     imagenet_c_size: Annotated[
         int | None,
@@ -212,6 +208,9 @@ class EvalOptions:
             help="For own code that expects normalised input: imagenet or r,g,b/r,g,b.",
             panel=IMAGES,
         ),
+    ] = None
+    max_pixels: Annotated[
+        int | None, _opt("--max-pixels", help="Decode images of up to N pixels.", panel=IMAGES)
     ] = None
     on_bad_image: Annotated[
         str, _opt("--on-bad-image", help="stop at an unreadable image, or skip it.", panel=IMAGES)

@@ -66,15 +66,16 @@ def open_tasks(options: EvalOptions, sources: Sources, conditions: Conditions) -
     Raises:
         UserError: as `open_dataset`, or --labels and --classes for more than one data set.
     """
-    given = [name for name in ("labels", "classes") if getattr(options, name) is not None]
+    names = ("labels", "classes", "class_order")
+    given = [name for name in names if getattr(options, name) is not None]
     if given and len(sources.clean) != 1:
         raise UserError(
-            f"--{given[0]} is for one data set, and {len(sources.clean)} take it; evaluate them in "
-            "runs of their own"
+            f"--{given[0].replace('_', '-')} is for one data set, and {len(sources.clean)} take "
+            "it; evaluate them in runs of their own"
         )
     tasks = [
         make_task(
-            _open(options, spec, labels=options.labels, classes=options.classes),
+            _open(options, spec, labels=True),
             conditions[None],
             options.draws,
         )
@@ -87,9 +88,14 @@ def open_tasks(options: EvalOptions, sources: Sources, conditions: Conditions) -
     return with_clean_subsets(tasks)
 
 
-def _open(
-    options: EvalOptions, spec: str, *, labels: str | None = None, classes: str | None = None
-) -> Dataset:
+def _open(options: EvalOptions, spec: str, *, labels: bool = False) -> Dataset:
+    """A data set; ``labels``: with the options that say what its images are."""
+    about_labels = ("labels", "classes", "labels_superset", "class_order")
+    given = {name: getattr(options, name) for name in about_labels} if labels else {}
     return open_dataset(
-        spec, labels=labels, classes=classes, limit=options.limit, seed=options.limit_seed
+        spec,
+        limit=options.limit,
+        seed=options.limit_seed,
+        max_pixels=options.max_pixels,
+        **given,
     )

@@ -7,7 +7,7 @@ from typing import Any, Self
 from PIL import Image
 
 from ..dataset import Dataset, Pixels
-from ..decoding import BadImageError, read_rgb
+from ..decoding import LARGEST_IMAGE, BadImageError, read_rgb
 from ..preprocessing import Preprocessing
 from ..stored import Stored
 from .class_folders import Labelled
@@ -21,10 +21,12 @@ class FileImages:
     Attributes:
         files: where they are.
         border: pixels cut off on each side before anything else.
+        most_pixels: width times height that is decoded.
     """
 
     files: tuple[Stored, ...]
     border: int = 0
+    most_pixels: int = LARGEST_IMAGE
 
     def pixels(self, index: int, preprocessing: Preprocessing) -> Pixels:
         """Decode file ``index``, resize and crop: uint8 (crop, crop, 3)."""
@@ -32,7 +34,7 @@ class FileImages:
 
     def picture(self, index: int) -> Image.Image:
         """Decode file ``index`` and take its border off."""
-        image = read_rgb(self.files[index])
+        image = read_rgb(self.files[index], self.most_pixels)
         if self.border:
             box = (self.border, self.border, image.width - self.border, image.height - self.border)
             if box[0] >= box[2] or box[1] >= box[3]:

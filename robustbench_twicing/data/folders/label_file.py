@@ -11,6 +11,7 @@ from ...errors import UserError
 from ...files.text import read_text
 from ..imagenet import WNID, wnid_to_index
 from .class_list import OwnClasses
+from .devkit import ground_truth_in, read_ground_truth
 
 NAME_COLUMNS = ("file", "filename", "file_name", "path", "image", "image_id", "imageid", "name")
 LABEL_COLUMNS = ("wnid", "synset", "index", "class_index", "label", "target", "class")
@@ -45,10 +46,15 @@ def read_label_file(path: Path, classes: OwnClasses | None = None) -> tuple[Labe
     """Read a label file.
 
     Labels are wnids or indices 0..999 of ImageNet-1k, or, with ``classes``, its names or indices.
+    ILSVRC's development kit, or its ground truth beside its ``meta.mat``, is one, too.
 
     Raises:
         UserError: with the line number: not text, no names, no such class.
     """
+    path = ground_truth_in(path)
+    truth = read_ground_truth(path) if classes is None else None
+    if truth is not None:
+        return tuple(Label(line, *pair) for line, pair in enumerate(truth, 1))
     return parse_labels(read_text(path), str(path), classes)
 
 

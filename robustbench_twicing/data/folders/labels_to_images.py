@@ -22,11 +22,23 @@ class _Image(NamedTuple):
 
 
 def label_by_file(
-    listing: Listing, labels: tuple[Label, ...], source: str, classes: OwnClasses | None = None
+    listing: Listing,
+    labels: tuple[Label, ...],
+    source: str,
+    classes: OwnClasses | None = None,
+    *,
+    superset: bool = False,
 ) -> Labelled:
     """Give every image the label of the line that names it.
 
     A name may have more or fewer leading folders than the image's id, and may lack its ending.
+
+    Args:
+        listing: the images.
+        labels: lines of the file.
+        source: the file, for messages.
+        classes: own classes.
+        superset: whether the file may name images that are not here.
 
     Raises:
         UserError: images without label, labels without image, contradictions.
@@ -46,7 +58,10 @@ def label_by_file(
                 f"{source}:{label.line}: {label.name!r} is given the classes "
                 f"{indices[image_id]} and {label.target}; an image has one"
             )
-    _refuse_leftovers(listing, indices, without_image, source)
+    _refuse_leftovers(listing, indices, [] if superset else without_image, source)
+    notes = [f"labels are those of {PurePosixPath(source).name}"]
+    if superset and without_image:
+        notes.append(f"{count(len(without_image), 'label')} of it without an image, by request")
     if classes is None:
         check_range(set(indices.values()), source, "labels")
         _refuse_contradiction(listing, indices, source)
@@ -55,7 +70,7 @@ def label_by_file(
         tuple(indices[image.id] for image in listing.images),
         NUM_CLASSES if classes is None else classes.num_classes,
         f"label file {PurePosixPath(source).name}",
-        (f"labels are those of {PurePosixPath(source).name}",),
+        tuple(notes),
     )
 
 
@@ -111,6 +126,7 @@ def _refuse_leftovers(
     raise UserError(
         f"{source} does not fit {listing.root}: {' and '.join(wrong)}; "
         "every image needs one label and every label an image"
+        f"{'' if unlabelled else ' (--labels-superset allows labels of other images)'}"
     )
 
 

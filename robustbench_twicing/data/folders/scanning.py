@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from PIL import features
+
 from ...errors import UserError
 from ...files.printable import name_some
 from ..dataset import Skipped
@@ -17,6 +19,8 @@ IMAGE_ENDINGS = frozenset(
     | {".webp", ".avif", ".jp2"}
 )
 """Those of torchvision's ImageFolder and other common ones; upper and lower case are one."""
+_OPTIONAL = {".avif": "avif", ".jp2": "jpg_2000", ".webp": "webp"}
+"""What Pillow calls the libraries with which some builds of it read these, and others do not."""
 DEEPEST = 50
 """Folders inside folders."""
 MOST_LINKS = 20
@@ -159,6 +163,9 @@ def no_image_by_name(name: str) -> str:
     ending = Path(name).suffix
     if ending.lower() not in IMAGE_ENDINGS:
         return f"not an image by its ending ({ending})" if ending else "a name without an ending"
+    library = _OPTIONAL.get(ending.lower())
+    if library is not None and not features.check(library):
+        return f"this Pillow cannot read {ending.lower()}"
     return "" if printable_name(name) == name else "its name is not valid UTF-8"
 
 

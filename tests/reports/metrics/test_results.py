@@ -241,8 +241,8 @@ def test_marks_of_model_and_data_stay_on_every_row(tmp_path: Path) -> None:
     )
     done = run(model, data, quick_conditions("clean", "pgd"), tmp_path / "run")
     marks = [cell.split(";") for cell in column(done, "flags")]
-    assert marks[0] == ["random-weights", "limit-3-of-9", "files-left-out"]
-    assert marks[1][:4] == ["random-weights", "limit-3-of-9", "files-left-out", "steps=3"]
+    assert marks[0] == ["random-weights", "limit-3-of-9", "files-left-out-1"]
+    assert marks[1][:4] == ["random-weights", "limit-3-of-9", "files-left-out-1", "steps=3"]
     assert flags(done) >= {"random-weights"}
 
 

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image, ImageFile
+from PIL import Image, ImageFile, features
 from torchvision.datasets.folder import pil_loader
 
 from robustbench_twicing.data.decoding import BadImageError, read_header, read_rgb
+from robustbench_twicing.data.opening import open_dataset
+from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.data.summary import survey
 from robustbench_twicing.errors import UserError
 
 
@@ -202,3 +205,47 @@ def test_the_error_survives_pickling() -> None:
     error = BadImageError("/data/a.png", "is empty (0 bytes)")
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), copy.path, copy.what) == (str(error), error.path, error.what)
+
+
+def test_a_larger_picture_is_decoded_by_request(tmp_path: Path) -> None:
+    path = tmp_path / "n01440764" / "large.png"
+    path.parent.mkdir()
+    Image.new("1", (60, 50)).save(path)
+    with pytest.raises(BadImageError, match=r"is 60 x 50, more than 2,999 pixels; .* 3000$"):
+        read_rgb(path, 2999)
+    assert read_rgb(path, 3000).size == read_header(path, 3000)[:2] == (60, 50)
+    dataset = open_dataset(tmp_path, max_pixels=2999)
+    with pytest.raises(BadImageError, match="--max-pixels 3000"):
+        dataset.pixels(0, Preprocessing(8, 10))
+    assert [error.what for error in survey(dataset).bad] == ["is 60 x 50, more than 2,999 pixels"]
+    with pytest.raises(UserError, match="--max-pixels 0 decodes nothing"):
+        open_dataset(tmp_path, max_pixels=0)
+
+
+@pytest.mark.parametrize(
+    ("ending", "kind"),
+    [
+        *(("jfif", "JPEG"), ("jpe", "JPEG"), ("gif", "GIF"), ("jp2", "JPEG2000"), ("avif", "AVIF")),
+        *(("webp", "WEBP"), ("tiff", "TIFF"), ("bmp", "BMP"), ("ppm", "PPM")),
+    ],
+)
+def test_common_endings_are_images(ending: str, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "n01440764" / f"a.{ending}"
+    path.parent.mkdir()
+    if not features.check({"JPEG2000": "jpg_2000", "AVIF": "avif"}.get(kind, "webp")):
+        pytest.skip(f"this Pillow cannot write {kind}")
+    Image.new("RGB", (16, 16), (200, 100, 0)).save(path, kind)
+    dataset = open_dataset(tmp_path)
+    red, green, blue = dataset.pixels(0, Preprocessing(16, 16))[8, 8].tolist()
+    assert (abs(red - 200) < 9, abs(green - 100) < 9, blue < 9) == (True, True, True)
+
+
+def test_what_this_pillow_cannot_read_is_left_out_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(features, "check", lambda library: library != "avif")
+    (tmp_path / "n01440764").mkdir()
+    for name in ("a.avif", "b.webp"):
+        (tmp_path / "n01440764" / name).write_bytes(b"1")
+    (skipped,) = open_dataset(tmp_path).skipped
+    assert skipped.reason == "this Pillow cannot read .avif"
