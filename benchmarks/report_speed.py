@@ -1,12 +1,13 @@
 """Time and peak memory of `report` and `compare` over many records.
 
-    python benchmarks/report_speed.py [--labels 2] [--images 2000] [--folder FOLDER]
+    python benchmarks/report_speed.py [--labels 2] [--images 2000] [--folder FOLDER] [--corruptions]
 
 Makes run folders, one a label, whose records are seeded random numbers: 111 conditions (clean, and
 FGSM, PGD and SPSA at many budgets) on every image. Then measures, each in a process of its own: a
 bare start of the command line, and the commands named. `--labels 7 --images 50000` are 39 million
 records, as many as an evaluation of seven models on ImageNet's validation images; ready-made runs
-in a folder that is given are used again.
+in a folder that is given are used again. With `--corruptions` there are 100 conditions as a whole
+evaluation has them: clean, three attacks at eight budgets, ImageNet-C's 15 corruptions.
 """
 
 import argparse
@@ -24,9 +25,11 @@ import pyarrow as pa
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from attacks import ATTACKS
+from attacks.corruptions import corruption_condition
 from benchmarks.table import Table, show
 from robustbench_twicing.conditions.budgets import parse_budgets
 from robustbench_twicing.conditions.condition import Condition, clean
+from robustbench_twicing.data.imagenet_c import MAIN
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.records.cost import Cost
@@ -36,6 +39,7 @@ from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
 CLASSES = 1000
+ATTACKED = ("fgsm", "pgd", "spsa")
 
 
 class Measured(NamedTuple):
@@ -46,8 +50,13 @@ class Measured(NamedTuple):
     mib: float
 
 
-def conditions() -> list[Condition]:
-    """Clean, and 110 attacked ones."""
+def conditions(*, corruptions: bool) -> list[Condition]:
+    """Clean and 110 attacked ones, or 24 attacked and 75 corrupted ones."""
+    if corruptions:
+        corrupted = [corruption_condition(name, level) for name in MAIN for level in range(1, 6)]
+        eighths = parse_budgets("1/255:8/255:1/255")
+        attacked = [ATTACKS[name].condition(eps) for name in ATTACKED for eps in eighths]
+        return [clean(), *attacked, *corrupted]
     budgets = {"fgsm": "0.25/255:10/255:0.25/255", "pgd": "0.25/255:10/255:0.25/255"}
     budgets["spsa"] = "0.25/255:7.5/255:0.25/255"
     return [
@@ -56,22 +65,29 @@ def conditions() -> list[Condition]:
     ]
 
 
-def make_run(path: Path, label: str, n_images: int, seed: int, part_size: int) -> None:
+def make_run(
+    path: Path, label: str, n_images: int, seed: int, part_size: int, attacked: list[Condition]
+) -> None:
     """One label under all conditions."""
     record = ModelRecord(label, "deit", "x.pth", label, "plain", label)
     data = DatasetRecord("val", "files", n_images, "x", "", CLASSES)
     preprocessing = Preprocessing(224, 256, mean=(0.0,) * 3, std=(1.0,) * 3)
-    attacked = conditions()
     counts = {condition.key: n_images for condition in attacked}
     evaluation = Evaluation(label, record, preprocessing, data, counts)
     manifest = Manifest((evaluation,), tuple(attacked), 0, part_size)
     folder = RunFolder.create_or_continue(path, manifest)
-    strength = np.array([float(condition.eps) for condition in attacked])
+    # A severity fools as often as so many 255ths.
+    strength = np.array([_severity(condition) or float(condition.eps) for condition in attacked])
     for part in folder.missing(evaluation):
         images = np.arange(part * part_size, min((part + 1) * part_size, n_images))
         table = make_records(label, attacked, strength, images, seed)
         costs = {condition.key: Cost(len(images), len(images), 1.0) for condition in attacked}
         folder.write_part(evaluation, part, PartRecords(table, costs))
+
+
+def _severity(condition: Condition) -> float:
+    """In 255ths; 0 of what is not corrupted."""
+    return int(condition.id.rpartition("/")[2]) / 255 if "imagenet-c/" in condition.id else 0.0
 
 
 def make_records(
@@ -155,21 +171,29 @@ def run(*arguments: str) -> Measured:
 
 
 def measure(
-    *, labels: int = 2, images: int = 2000, part_size: int = 128, folder: Path | None = None
+    *,
+    labels: int = 2,
+    images: int = 2000,
+    part_size: int = 128,
+    folder: Path | None = None,
+    corruptions: bool = False,
 ) -> Iterator[Table]:
     """One table."""
+    evaluated = conditions(corruptions=corruptions)
     with tempfile.TemporaryDirectory() as temporary:
         root = folder or Path(temporary)
         runs = [root / f"model{number}" for number in range(labels)]
         for number, path in enumerate(runs):
-            make_run(path, path.name, images, number, part_size)
+            make_run(path, path.name, images, number, part_size, evaluated)
         rows = []
         for name, command in _commands([str(path) for path in runs], Path(temporary)).items():
             measured = run(*command)
             figures = f"{measured.seconds:.2f}", f"{measured.cpu:.2f}", f"{measured.mib:.0f}"
             rows.append([name, *figures])
-    records = labels * images * len(conditions())
-    about = f"{records:,} records in {labels} runs, parts of {part_size} images, a process each."
+        size = (Path(temporary) / "page" / "index.html").stat().st_size
+    records = labels * images * len(evaluated)
+    about = f"{records:,} records in {labels} runs, parts of {part_size} images, a process each. "
+    about += f"The page of {len(evaluated)} conditions has {size / 1e6:.1f} MB."
     yield Table("Reports", ["command", "seconds", "CPU s", "peak MiB"], rows, about)
 
 
@@ -202,6 +226,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=2000)
     parser.add_argument("--part-size", type=int, default=128)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--corruptions", action="store_true")
     show(measure(**vars(parser.parse_args())))
 
 

@@ -82,12 +82,12 @@ class Page:
         """Id and name of the sections that are there; each has a template called like its id."""
         content = {
             ("overview", "Overview"): True,
-            ("tables", "Tables"): self.tables.shown,
             ("attacks", "Attacks"): self.attacked,
             ("corruptions", "Corruptions"): self.corruptions,
-            ("representations", "Representations"): self.representations.is_shown,
             ("comparison", "Comparison"): self.differences,
             ("examples", "Examples"): self.examples.shown,
+            ("representations", "Representations"): self.representations.is_shown,
+            ("tables", "Tables"): self.tables.shown,
             ("caveats", "Caveats"): True,
             ("all", "All results"): self.n_results,
             ("reproduce", "Reproduce"): True,

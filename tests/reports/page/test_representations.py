@@ -79,13 +79,11 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return done
 
 
-def test_pictures_and_last_layers_stand_before_the_comparison(
-    run: RunFolder, tmp_path: Path
-) -> None:
+def test_pictures_and_last_layers_stand_before_the_tables(run: RunFolder, tmp_path: Path) -> None:
     runs = merge([run])
     page = Read(write_page(runs, results(runs), tmp_path))
     sections = [element.attributes["id"] for element in page.elements if element.tag == "section"]
-    assert sections.index("representations") == sections.index("comparison") - 1
+    assert sections.index("representations") == sections.index("tables") - 1
     (picture,) = [
         element.attributes
         for element in page.elements

@@ -52,7 +52,7 @@
     place.append(button);
     button.addEventListener("click", (event) => isolate(place.dataset.isolate, event.shiftKey));
   }
-  for (const group of document.querySelectorAll(".legend, .board tbody")) {
+  for (const group of document.querySelectorAll(".legend, tbody")) {
     const buttons = () => Array.from(group.querySelectorAll("[data-isolate]:not(.off) > button"));
     group.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
