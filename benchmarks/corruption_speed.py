@@ -24,7 +24,6 @@ from benchmarks.table import Table, show
 from benchmarks.timing import arguments, measured
 from robustbench_twicing.data.preprocessing import Preprocessing
 
-NEEDED = "imagecorruptions-imaug opencv-python-headless scikit-image numba"
 Corrupt = Callable[..., object]
 
 
@@ -42,8 +41,8 @@ def other_package() -> tuple[Corrupt | None, str]:
         call: Corrupt = import_module("imagecorruptions").corrupt
     except ImportError as error:
         return None, (
-            f"Skipped: imagecorruptions-imaug cannot be imported here ({error}); "
-            f"`pip install {NEEDED}`. Own times only."
+            f"Skipped: imagecorruptions-imaug cannot be imported here ({error}); `make bench` "
+            "installs what it needs. Own times only."
         )
     return call, "Against imagecorruptions-imaug, which has no JPEG round trip."
 
