@@ -17,6 +17,7 @@ from ...files.text import read_json
 from ...models.vit.transformers_keys import as_in_files
 from ..numbers import check_unquantised
 from ..reading import read_checkpoint
+from .processor import is_number
 
 CONFIG = "adapter_config.json"
 FILES = ("adapter_model.safetensors", "adapter_model.bin")
@@ -180,13 +181,17 @@ def _delta(
 def _alpha(module: str, config: Mapping[str, Any], file: Path) -> float:
     """The module's own where the configuration has a pattern for it, as peft matches them."""
     alpha: Any = config.get("lora_alpha")
-    patterns: Mapping[str, Any] = config.get("alpha_pattern") or {}
+    patterns = config.get("alpha_pattern") or {}
+    if not isinstance(patterns, dict):
+        raise UserError(f"{file.parent / CONFIG}: alpha_pattern is no JSON object")
     for pattern, value in patterns.items():
         if not _PLAIN.fullmatch(pattern):
-            raise UserError(f"{file.parent / CONFIG}: alpha_pattern {pattern!r} is not supported")
+            raise UserError(
+                f"{file.parent / CONFIG}: alpha_pattern {pattern!r:.200} is not supported"
+            )
         if re.fullmatch(rf"(?:.*\.)?{pattern}", module):
             alpha = value
             break
-    if type(alpha) not in (int, float):
-        raise UserError(f"{file.parent / CONFIG}: lora_alpha {alpha!r} is not a number")
+    if not is_number(alpha):
+        raise UserError(f"{file.parent / CONFIG}: lora_alpha {alpha!r:.200} is not a number")
     return float(alpha)

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ...data.folders.class_list import MOST_CLASSES
 from ...data.preprocessing import INTERPOLATIONS
 from ...errors import UserError
 from ...files.text import read_json
 from .label_order import check_labels
-from .processor import parts_of_processor, triple
+from .processor import LARGEST_SIDE, is_number, parts_of_processor, share_of, triple
 
 CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
 """The second is Hugging Face's, whose first holds no mean and deviation."""
@@ -84,7 +85,7 @@ def read_expected(checkpoint: str | Path | None, *, pixels: bool = False) -> Exp
         _classes(config),
         tuple(notes),
         {f"{CONFIG} architecture": name} if isinstance(name, str) and name else {},
-        _sizes(config),
+        _sizes(config, folder / CONFIG),
         next((text for text in (name, kind) if isinstance(text, str)), ""),
         share,
     )
@@ -105,7 +106,7 @@ def _said(parts: Mapping[str, Any], share: float | None, name: str) -> list[str]
 
 def _classes(values: Mapping[str, Any]) -> int | None:
     number, names = values.get("num_classes"), values.get("id2label")
-    if type(number) is int and number > 0:
+    if type(number) is int and 0 < number <= MOST_CLASSES:
         return number
     return len(names) if isinstance(names, dict) and names else None
 
@@ -116,8 +117,7 @@ def _timms(values: Mapping[str, Any], file: Path) -> tuple[dict[str, Any], float
         part: triple(part, values[part], file) for part in ("mean", "std") if part in values
     }
     share, side = values.get("crop_pct"), _side(values)
-    if share is not None and (type(share) not in (int, float) or not 0 < share <= 1):
-        raise UserError(f"{file}: crop_pct {share!r} is not a share of 1; remove or correct it")
+    share = None if share is None else share_of("crop_pct", share, file)
     if side is not None:
         parts["crop"] = side
         if share is not None:
@@ -144,10 +144,10 @@ def _side(values: Mapping[str, Any]) -> int | None:
     size = values.get("input_size", values.get("image_size"))
     if isinstance(size, list) and len(size) == 3 and size[1] == size[2]:
         size = size[1]
-    return size if type(size) is int and size > 0 else None
+    return size if type(size) is int and 0 < size <= LARGEST_SIDE else None
 
 
-def _sizes(values: Mapping[str, Any]) -> dict[str, Any]:
+def _sizes(values: Mapping[str, Any], file: Path) -> dict[str, Any]:
     """What the numbers of a ViT or DeiT of transformers depend on beside its weights."""
     if values.get("model_type") not in SAME_MATHEMATICS:
         return {}
@@ -156,4 +156,8 @@ def _sizes(values: Mapping[str, Any]) -> dict[str, Any]:
         "norm_eps": "layer_norm_eps",
         "activation": "hidden_act",
     }
-    return {ours: values[theirs] for ours, theirs in named.items() if theirs in values}
+    sizes = {ours: values[theirs] for ours, theirs in named.items() if theirs in values}
+    eps = sizes.get("norm_eps")
+    if eps is not None and (not is_number(eps) or not 0 < eps < 1):
+        raise UserError(f"{file}: layer_norm_eps {eps!r:.200} is not a small number above 0")
+    return sizes

@@ -18,6 +18,9 @@ SQUARE = ("vit", "deit", "beit")
 """How the types begin for which one number is both sides; of others it may be one."""
 OTHER_STEPS = ("do_flip_channel_order", "do_pad", "include_top")
 """Steps of some processors that change pixels and are not done here."""
+LARGEST_SIDE = 4096
+"""Pixels of a network's input; a network for more of them would have to be very large."""
+LARGEST_NUMBER, LEAST_SHARE = 1e30, 0.01
 SMALL = 384
 """Pixels from which on ConvNeXT's processor squashes in place of cropping."""
 
@@ -56,12 +59,30 @@ def triple(part: str, value: Any, file: Path) -> tuple[float, float, float]:
     """
     numbers = value if isinstance(value, list) else [value]
     numbers = numbers * 3 if len(numbers) == 1 else numbers
-    if len(numbers) != 3 or any(type(number) not in (int, float) for number in numbers):
+    if len(numbers) != 3 or not all(is_number(number) for number in numbers):
         raise UserError(
-            f"{file}: {part} {value!r} is not three numbers; correct or remove the file"
+            f"{file}: {part} {value!r:.200} is not three numbers; correct or remove the file"
         )
     red, green, blue = map(float, numbers)
     return red, green, blue
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of a JSON file is a number that a float can hold."""
+    if type(value) not in (int, float):
+        return False
+    return abs(value) <= LARGEST_NUMBER  # which neither NaN nor infinity is
+
+
+def share_of(name: str, value: Any, file: Path) -> float:
+    """A share of 1, not below a hundredth.
+
+    Raises:
+        UserError: something else.
+    """
+    if not is_number(value) or not LEAST_SHARE <= value <= 1:
+        raise UserError(f"{file}: {name} {value!r:.200} is not a share of 1; remove or correct it")
+    return float(value)
 
 
 def _refused(file: Path, what: str) -> UserError:
@@ -102,8 +123,7 @@ def _shortest(values: Mapping[str, Any], edge: int, crop: int | None, file: Path
         if crop is None:
             raise _refused(file, "size with shortest_edge, without a centre crop,")
         return {"crop": crop, "resize": edge, "squash": False}
-    if type(share) not in (int, float) or not 0 < share <= 1:
-        raise UserError(f"{file}: crop_pct {share!r} is not a share of 1; remove or correct it")
+    share = share_of("crop_pct", share, file)
     squash = edge >= SMALL
     return {"crop": edge, "resize": edge if squash else int(edge / share), "squash": squash}
 
@@ -114,8 +134,8 @@ def _one_side(name: str, size: Any, file: Path) -> int:
     if isinstance(size, dict):
         height, width = size.get("height"), size.get("width")
         side = height if height == width else None
-    if type(side) is not int or side < 1:
-        raise _refused(file, f"{name} {size!r}, which is no square,")
+    if type(side) is not int or not 0 < side <= LARGEST_SIDE:
+        raise _refused(file, f"{name} {size!r:.200}, which is no square of up to {LARGEST_SIDE},")
     return side
 
 
@@ -130,8 +150,8 @@ def _constants(values: Mapping[str, Any], file: Path) -> dict[str, Any]:
             triple(f"image_{p}", values.get(f"image_{p}"), file) for p in ("mean", "std")
         )
     factor = values.get("rescale_factor", 1 / 255)
-    if type(factor) not in (int, float) or not factor > 0:
-        raise _refused(file, f"rescale_factor {factor!r}")
+    if not is_number(factor) or not 1e-6 < factor < 1e6:
+        raise _refused(file, f"rescale_factor {factor!r:.200}")
     unit = 1.0 if math.isclose(255 * factor, 1) else 255 * factor
     offset = 1.0 if values.get("rescale_offset") else 0.0
     return {

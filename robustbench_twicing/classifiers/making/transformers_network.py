@@ -4,12 +4,15 @@ Its config.json and its safetensors are read as any other checkpoint's, and tran
 plain values and tensors, never the folder, in which code could lie.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import torch
+from huggingface_hub.errors import StrictDataclassError
 from torch import Tensor, nn
 
 from ...checkpoints.numbers import check_unquantised, in_format
@@ -22,15 +25,14 @@ _NOT_DATA = ("auto_map", "quantization_config", "backbone", "use_timm_backbone",
 MANY = 3
 """Keys of a kind that an error names."""
 _REFUSALS = (
-    RuntimeError,
-    ValueError,
-    TypeError,
-    KeyError,
-    AttributeError,
-    OverflowError,
-    ImportError,
+    *(RuntimeError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
+    *(ImportError, StrictDataclassError),
 )
 """By which transformers says that it cannot build what a configuration describes."""
+LARGEST_VALUE = 10**6
+"""Of a number in a configuration: a width, a number of positions or of words."""
+_COUNTS = re.compile(r"(.*_)?(depths?|layers?|blocks|self_attends_per_block)")
+"""Settings that say how many layers there are; each has tensors of its own."""
 
 
 class Logits(nn.Module):
@@ -67,7 +69,7 @@ def build_transformers(
         UserError: transformers is not installed, or does not know the network; code, quantised
             weights or another size of network in the configuration; weights that do not fit.
     """
-    kind, described = _described(file, config)
+    kind, described = _described(file, config, len(state_dict))
     if num_classes is not None:
         described.num_labels = num_classes
     kernels = attention != "explicit" and getattr(kind, "_supports_sdpa", False)
@@ -79,11 +81,10 @@ def build_transformers(
         for key, tensor in state_dict.items()
     }
     have = sum(tensor.numel() for tensor in numbers.values())
-    layers = getattr(described, "num_hidden_layers", 1)
     with torch.random.fork_rng(devices=[]), _quiet():
         try:
-            if layers > len(numbers) or _parameters(kind, described) > 2 * have:
-                raise UserError(f"{file} describes a far larger network than the weights are of")
+            if _parameters(kind, described) > 2 * have:
+                raise _too_large(file)
             model, info = kind.from_pretrained(
                 None,
                 config=described,
@@ -104,10 +105,15 @@ def _parameters(kind: Any, config: Any) -> int:
         return sum(parameter.numel() for parameter in kind(config).parameters())
 
 
-def _described(file: Path, config: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The class of transformers, and its configuration, of plain values alone."""
+def _too_large(file: Path) -> UserError:
+    return UserError(f"{file} describes a far larger network than the weights beside it are of")
+
+
+def _described(file: Path, config: Mapping[str, Any], tensors: int) -> tuple[Any, Any]:
+    """The class of transformers, and its configuration: what that network's own settings say."""
     try:
         from transformers import CONFIG_MAPPING, MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING
+        from transformers import PreTrainedConfig as Common
     except ImportError as error:
         raise UserError(
             f"{file.parent} is a network of transformers, which is not installed: {INSTALL}"
@@ -118,17 +124,33 @@ def _described(file: Path, config: Mapping[str, Any]) -> tuple[Any, Any]:
                 f"{file}: {name} is not supported; nothing but plain networks is loaded"
             )
     model_type: Any = config.get("model_type")
-    values = {key: value for key, value in config.items() if not key.startswith("_")}
     try:
-        kind = CONFIG_MAPPING[model_type]
-        return MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING[kind], kind.from_dict(values)
-    except KeyError:
+        kind: Any = CONFIG_MAPPING[model_type]
+        network = MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING[kind]
+    except (KeyError, TypeError):
         raise UserError(
-            f"{file}: model_type {model_type!r} is no image classifier of the transformers that is "
-            "installed"
+            f"{file}: model_type {model_type!r:.200} is no image classifier of the transformers "
+            "that is installed"
         ) from None
+    # Those that all networks share choose kernels, formats and places of other code.
+    own = {field.name for field in fields(kind)} - {field.name for field in fields(Common)}
+    names = {name for name in own if not name.startswith("_")} - {"num_labels"} | {"id2label"}
+    values = {name: config[name] for name in names if name in config}
+    layers = sum(sum(_numbers(values[name])) for name in values if _COUNTS.fullmatch(name))
+    if layers > tensors or max(_numbers(values), default=0) > LARGEST_VALUE:
+        raise _too_large(file)
+    try:
+        return network, kind.from_dict(values)
     except _REFUSALS as error:
         raise UserError(f"{file}: transformers says {first_line(error)}") from error
+
+
+def _numbers(value: Any) -> list[int]:
+    """The whole numbers in a value of a JSON file, at any depth."""
+    if isinstance(value, dict | list):
+        parts = value.values() if isinstance(value, dict) else value
+        return [number for part in parts for number in _numbers(part)]
+    return [value] if type(value) is int else []
 
 
 def _check_loaded(source: str, info: Mapping[str, Any]) -> None:

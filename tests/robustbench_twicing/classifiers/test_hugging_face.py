@@ -150,6 +150,9 @@ def weights(folder: Path, change: Callable[[dict[str, Tensor]], Any]) -> None:
         (lambda f: change(f, auto_map={"AutoModel": "a.B"}), "auto_map is not supported"),
         (lambda f: change(f, quantization_config={"load_in_8bit": True}), "quantization_config is"),
         (lambda f: change(f, hidden_act="nothing"), "transformers says KeyError"),
+        (lambda f: change(f, hidden_act={}), "transformers says StrictDataclassField"),
+        (lambda f: change(f, qkv_bias="yes"), "transformers says StrictDataclassField"),
+        (lambda f: change(f, num_channels=10**9), "describes a far larger network"),
         (lambda f: change(f, num_attention_heads=3), "of another shape vit"),
         (lambda f: change(f, hidden_size=30_000), "describes a far larger network"),
         (lambda f: change(f, num_hidden_layers=10**9), "describes a far larger network"),
@@ -182,6 +185,13 @@ def test_what_a_processor_does_not_say_is_given(folder: Path) -> None:
     drop_processor(folder)
     model = load_model(f"hf:{folder}", mean=HALF, std=HALF)
     assert (model.preprocessing.mean, model.preprocessing.crop) == (HALF, 28)
+
+
+def test_settings_that_are_not_the_networks_own_change_nothing(folder: Path) -> None:
+    before = load_model(f"hf:{folder}").record
+    change(folder, num_labels=10**8, attn_implementation="somebody/kernel", dtype="float16")
+    change(folder, _attn_implementation="somebody/kernel", pruned_heads={"0": [0]})
+    assert load_model(f"hf:{folder}").record == before
 
 
 def test_code_in_the_folder_is_not_run(folder: Path, tmp_path: Path) -> None:
