@@ -11,6 +11,8 @@ from torch import Tensor
 from ..errors import UserError
 from ..models.spec import ModelSpec
 
+HF_PREFIX = "hf:"
+"""Of a model's name that is a folder's or a repository's."""
 PATIENCE = 5
 """Seconds to wait for the hub's first answer; the hub's own client retries for most of a minute."""
 _FILE = "model.safetensors"

@@ -7,13 +7,14 @@ from typing import Any
 import torch
 
 from ..checkpoints.contents import Choice
+from ..checkpoints.hub import HF_PREFIX
 from ..data.preprocessing import RGB
 from ..errors import UserError
 from ..models.family import ModelRecord
 from .classifier import Classifier
 from .device import choose_device
 from .kernels import Kernels, check_kernels, check_memory_format, use_compiled, use_onednn
-from .making.hugging_face import HF_PREFIX, hugging_face_model
+from .making.hugging_face import hugging_face_model
 from .making.named import Made, table_model, user_model
 from .user_code import is_user_code
 

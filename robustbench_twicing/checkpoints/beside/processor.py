@@ -69,9 +69,8 @@ def triple(part: str, value: Any, file: Path) -> tuple[float, float, float]:
 
 def is_number(value: Any) -> bool:
     """Whether a value of a JSON file is a number that a float can hold."""
-    if type(value) not in (int, float):
-        return False
-    return abs(value) <= LARGEST_NUMBER  # which neither NaN nor infinity is
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return plain and -LARGEST_NUMBER <= value <= LARGEST_NUMBER  # neither is NaN
 
 
 def share_of(name: str, value: Any, file: Path) -> float:

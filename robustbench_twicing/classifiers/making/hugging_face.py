@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ...checkpoints.beside.adapter import merge_adapter, refuse_unmerged
 from ...checkpoints.beside.config_file import CONFIG, read_expected
-from ...checkpoints.hub import find_folder
+from ...checkpoints.hub import HF_PREFIX, find_folder
 from ...checkpoints.numbers import about_formats
 from ...checkpoints.reading import Checkpoint, read_checkpoint
 from ...checkpoints.safetensors_files import INDEX_NAMES
@@ -19,9 +19,8 @@ from ...data.preprocessing import Preprocessing
 from ...errors import UserError
 from ...files.text import read_json
 from .named import Made, table_model
-from .transformers_network import Logits, build_transformers, first_line
+from .transformers_network import TransformersClassifier, build_transformers, first_line
 
-HF_PREFIX = "hf:"
 _FILES = ("model.safetensors", INDEX_NAMES[0])
 MANY = 3
 """Files that an error names."""
@@ -123,7 +122,7 @@ def _weights_file(folder: Path) -> Path:
     )
 
 
-def _check_side(called: str, network: Logits, crop: int) -> None:
+def _check_side(called: str, network: TransformersClassifier, crop: int) -> None:
     """Whether the network takes images of that size, which one of zeros tells."""
     try:
         with torch.no_grad():
@@ -136,7 +135,7 @@ def _check_side(called: str, network: Logits, crop: int) -> None:
 
 
 def _given(
-    network: Logits, place: str, file: Checkpoint, state_dict: Mapping[str, Tensor]
+    network: TransformersClassifier, place: str, file: Checkpoint, state_dict: Mapping[str, Tensor]
 ) -> Given:
     import transformers
 

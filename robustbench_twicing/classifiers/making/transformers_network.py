@@ -35,7 +35,7 @@ _COUNTS = re.compile(r"(.*_)?(depths?|layers?|blocks|self_attends_per_block)")
 """Settings that say how many layers there are; each has tensors of its own."""
 
 
-class Logits(nn.Module):
+class TransformersClassifier(nn.Module):
     """A classifier of transformers as a plain network: normalised images to logits (B, K)."""
 
     def __init__(self, model: Any) -> None:
@@ -55,7 +55,7 @@ def build_transformers(
     state_dict: Mapping[str, Tensor],
     num_classes: int | None,
     attention: str,
-) -> Logits:
+) -> TransformersClassifier:
     """The network that a config.json describes, with its weights: all of them, and nothing else.
 
     Args:
@@ -96,7 +96,7 @@ def build_transformers(
         except _REFUSALS as error:
             raise UserError(f"{file}: transformers says {first_line(error)}") from error
     _check_loaded(source, info)
-    return Logits(model)
+    return TransformersClassifier(model)
 
 
 def _parameters(kind: Any, config: Any) -> int:

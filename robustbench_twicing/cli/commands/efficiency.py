@@ -69,9 +69,11 @@ def run(
 
 def _with_weights(asked: str) -> str:
     """What a forward pass costs does not depend on the weights, so random ones will do."""
+    from ...checkpoints.hub import HF_PREFIX
     from ...classifiers.user_code import is_user_code
 
-    return asked if "=" in asked or is_user_code(asked) else f"{asked}=random:0"
+    has_weights = "=" in asked or is_user_code(asked) or asked.startswith(HF_PREFIX)
+    return asked if has_weights else f"{asked}=random:0"
 
 
 def _print(measured: "Sequence[Efficiency]", console: "RichConsole") -> None:

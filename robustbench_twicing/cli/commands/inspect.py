@@ -25,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 
 def inspect(
-    checkpoint: Annotated[str, typer.Argument(help="File, index of shards, or folder with one.")],
+    checkpoint: Annotated[str, typer.Argument(help="File, index of shards, folder, or hf:NAME.")],
     data: Annotated[
         str | None,
         typer.Option(help="Images: measure clean accuracy under each model that fits."),
@@ -39,10 +39,13 @@ def inspect(
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
 ) -> None:
     """Show what a checkpoint holds, which models it fits, and (with --data) how well."""
+    from ...checkpoints.hub import HF_PREFIX, find_folder
     from ...checkpoints.inspection import inspect_checkpoint
     from ..terminal import Console
 
     console = Console()
+    if checkpoint.startswith(HF_PREFIX):
+        checkpoint = str(find_folder(checkpoint.removeprefix(HF_PREFIX)))
     inspection = inspect_checkpoint(checkpoint)
     _file(console, inspection)
     for kind, weights in inspection.weights.items():

@@ -251,4 +251,6 @@ def test_a_newcomer_comes_from_a_folder_to_a_table(
     assert main([*command, *chosen, "--out", str(tmp_path / "run"), "--notes", "full"]) == 0
     printed = capfd.readouterr().out
     assert "hf:small-vit" in printed
+    assert main(["inspect", f"hf:{saved}"]) == 0
+    assert "describes the network 'vit'" in capfd.readouterr().out
     assert "resized to 28 whatever their proportions" in printed
