@@ -12,7 +12,7 @@ from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import CLASS_SUBSET, CLEAN, TRANSFER, WORST, Sweep
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import ThreatModel
-from robustbench_twicing.data.imagenet_c import OTHERS_PREFIX, PREFIX
+from robustbench_twicing.data.imagenet_c import PREFIXES
 from robustbench_twicing.files.source_code import is_same_place
 
 from .libraries.presets import PRESETS
@@ -94,7 +94,7 @@ def attack(
 
 
 def _check(name: str, function: Callable[..., Tensor], needed: Collection[str]) -> None:
-    taken = (CLEAN, CLASS_SUBSET, TRANSFER, WORST, PREFIX, OTHERS_PREFIX, *PRESETS)
+    taken = (CLEAN, CLASS_SUBSET, TRANSFER, WORST, *PREFIXES, *PRESETS)
     ATTACKS.check_name(name, taken)
     signature = inspect.signature(function)
     passed = {key: None for key in PASSED if key in needed or key in signature.parameters}

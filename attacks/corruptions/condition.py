@@ -5,7 +5,7 @@ from pathlib import Path
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.recorded import About
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
-from robustbench_twicing.data.imagenet_c import SIDE, Cell
+from robustbench_twicing.data.imagenet_c import OTHER_SETS, SIDE, Cell
 from robustbench_twicing.errors import UserError
 
 from .generated import GeneratedImages
@@ -40,7 +40,8 @@ def corruption_condition(
 ) -> Condition:
     """The condition ``imagenet-c/CORRUPTION/SEVERITY``, for `evaluate`.
 
-    A corruption that is not one of the benchmark's 19 is ``corruption/CORRUPTION/SEVERITY``.
+    A corruption that is not one of the benchmark's 19 is ``corruption/CORRUPTION/SEVERITY``;
+    those of ImageNet-C-bar and 3DCC are named after these, and read from files alone.
 
     Args:
         corruption: a key of `CORRUPTIONS`.
@@ -55,6 +56,8 @@ def corruption_condition(
         UserError: a corruption, severity or size that does not exist, or no such folder.
     """
     cell = Cell(corruption, severity)
+    if cell.prefix in OTHER_SETS:
+        return _from_files(cell, folder, protocol)
     generated = GeneratedImages(*cell, jpeg, side, None if frost_dir is None else str(frost_dir))
     images: GeneratedImages | OfficialImages = generated
     if folder is not None:
@@ -75,4 +78,26 @@ def corruption_condition(
         flags=() if facts["side"] == SIDE else (f"not-imagenet-c-{facts['side']}px",),
         about=About(group=generated.spec.group),
         code_sha256=images.code_sha256,
+    )
+
+
+def _from_files(cell: Cell, folder: str | Path | None, protocol: str) -> Condition:
+    """A condition of a set that is not made here.
+
+    Raises:
+        UserError: no folder of its files.
+    """
+    if folder is None:
+        raise UserError(
+            f"{cell.id}: {cell.prefix} is read from its files and not made here; give "
+            "--imagenet-c DIR, its folder or archive"
+        )
+    return Condition(
+        cell.id,
+        cell.prefix,
+        protocol=protocol,
+        threat=PROTOCOLS[protocol].threat,
+        images=open_official(Path(folder), cell),
+        notes=(f"source {cell.prefix}: its files as they are; no part of ImageNet-C's mCE.",),
+        about=About(group=cell.prefix),
     )

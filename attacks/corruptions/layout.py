@@ -50,7 +50,19 @@ def read_record(root: Path) -> dict[str, Any] | None:
     file = root / RECORD
     if not is_there(file):
         return None
-    values = read_json(file, "make the folder again")
+    return parse_record(read_json(file, "make the folder again"), file)
+
+
+def parse_record(values: Any, file: Path | str) -> dict[str, Any]:
+    """What such a note says, checked.
+
+    Args:
+        values: as JSON gives them.
+        file: where they stand, for messages.
+
+    Raises:
+        UserError: it is damaged.
+    """
     if not isinstance(values, dict) or "jpeg" not in values:
         raise UserError(f"{file} is damaged (it does not say jpeg); make the folder again")
     side = values.get("side", SIDE)

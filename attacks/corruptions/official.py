@@ -1,22 +1,20 @@
 """ImageNet-C's images from files: the official ones, or those that `write_folder` made."""
 
 import hashlib
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.decoding import BadImageError, read_rgb
-from robustbench_twicing.data.folders.scanning import IMAGE_ENDINGS
-from robustbench_twicing.data.imagenet_c import OFFICIAL, SIDE, Cell
+from robustbench_twicing.data.imagenet_c import OFFICIAL, OTHER_SETS, SIDE, Cell
 from robustbench_twicing.data.preprocessing import Preprocessing
-from robustbench_twicing.errors import MissingImageError, UnreadableError, UserError
+from robustbench_twicing.errors import MissingImageError, UserError
 
+from .cell_files import CellFiles, find_files
 from .generated import source_name
 from .imaging.pixels import Pixels
-from .layout import class_and_stem, find_folder, read_record
+from .layout import class_and_stem
 
 
 @dataclass(frozen=True)
@@ -26,10 +24,11 @@ class OfficialImages:
     The files of one condition are matched with the clean images by class and name.
 
     Attributes:
-        root: the folder of all conditions.
+        root: the folder of all conditions, or of their archives.
         cell: corruption and severity.
-        folder: with ``<wnid>/<image>``; None where the download has none for this condition.
-        source: ``official``, or how the files were generated, where their folder says so.
+        folder: of ``<wnid>/<image>``; None where the download has none for this condition.
+        source: ``official``, the name of another set, or how the files were generated, where their
+            folder says so.
         side: pixels a side of the files.
         files: how many image files there are.
         listing_sha256: of their names.
@@ -39,7 +38,7 @@ class OfficialImages:
 
     root: Path
     cell: Cell
-    folder: Path | None
+    folder: CellFiles | None
     source: str
     side: int
     files: int
@@ -52,42 +51,24 @@ class OfficialImages:
     ) -> Pixels:
         """The file of image ``index``, fitted to the model's input size; nothing is cropped."""
         name = class_and_stem(data, index)
-        path = self._find(name)
-        if path is None:
-            self._check_folder()
+        stored = None if self.folder is None else self.folder.find(str(name), self.endings)
+        if stored is None:
+            if self.folder is not None:
+                self.folder.check(self.files)
             place = self.folder or f"{self.root} has no folder for {self.cell.id}"
             raise MissingImageError(f"{place}: {name} is not there")
-        image = read_rgb(path)
-        if image.size != (self.side, self.side):
-            width, height = image.size
-            right = f"{self.side} x {self.side}"
-            raise BadImageError(
-                path, f"is {width} x {height} pixels, not {right} as in this folder"
-            )
-        return preprocessing.fit(image)
-
-    def _find(self, name: PurePosixPath) -> Path | None:
-        if self.folder is None:
-            return None
-        paths = (self.folder / f"{name}{ending}" for ending in self.endings)
-        return next((path for path in paths if path.is_file()), None)
-
-    def _check_folder(self) -> None:
-        """Where the whole folder went away, no image is missing from it."""
-        if self.folder is None or not self.files:
-            return
-        try:
-            empty = not any(self.folder.iterdir())
-        except OSError as error:
-            raise UnreadableError(f"{self.folder} cannot be read: {error.strerror}") from error
-        if empty:
-            raise UnreadableError(
-                f"{self.folder} had {self.files} images when it was opened and is empty now"
-            )
+        image = read_rgb(stored)
+        if image.size == (self.side, self.side):
+            return preprocessing.fit(image)
+        if self.source in OTHER_SETS:
+            return preprocessing.pixels(image)
+        width, height = image.size
+        right = f"{self.side} x {self.side}"
+        raise BadImageError(stored, f"is {width} x {height} pixels, not {right} as in this folder")
 
     def missing(self, data: Dataset) -> int:
         """How many images of ``data`` have no file here."""
-        present = {name.rpartition(".")[0] for name in _names(self.folder)}
+        present = {name.rpartition(".")[0] for name in self.folder.names()} if self.folder else ()
         names = (str(class_and_stem(data, index)) for index in range(len(data)))
         return sum(name not in present for name in names)
 
@@ -108,18 +89,21 @@ def open_official(root: Path, cell: Cell) -> OfficialImages:
     A folder that this suite wrote says so in ``corrupted.json``: its images are called generated.
 
     Args:
-        root: with ``<corruption>/<severity>/<wnid>/*``, or the same below ``<category>/``.
+        root: see `find_files`.
         cell: corruption and severity.
 
     Raises:
-        UserError: ``root`` is no folder, or has the condition or one of its images twice.
+        UserError: ``root`` is neither a folder nor a tar archive, or has the condition or one of
+            its images twice.
     """
-    if not root.is_dir():
-        raise UserError(f"--imagenet-c {root} is not a folder; give the one that holds fog/1, ...")
-    record = read_record(root)
-    folder = find_folder(root, *cell)
+    if not (root.is_dir() or (root.is_file() and root.suffix.lower() == ".tar")):
+        raise UserError(
+            f"--imagenet-c {root} is not a folder or a .tar; give the one that holds fog/1, ..., "
+            "or the folder of the archives"
+        )
+    folder, record = find_files(root, cell)
     digest, endings, stems = hashlib.sha256(), set[str](), dict[str, str]()
-    for name in _names(folder):
+    for name in folder.names() if folder is not None else ():
         digest.update(name.encode() + b"\n")
         stem, _, ending = name.rpartition(".")
         endings.add(f".{ending}")
@@ -132,7 +116,7 @@ def open_official(root: Path, cell: Cell) -> OfficialImages:
         root,
         cell,
         folder,
-        OFFICIAL if record is None else source_name(jpeg=record["jpeg"]),
+        _source(cell) if record is None else source_name(jpeg=record["jpeg"]),
         SIDE if record is None else record["side"],
         len(stems),
         digest.hexdigest(),
@@ -141,11 +125,5 @@ def open_official(root: Path, cell: Cell) -> OfficialImages:
     )
 
 
-def _names(folder: Path | None) -> Iterator[str]:
-    """``class/file`` of every image in the class folders, in order of their names."""
-    groups = [] if folder is None else [entry for entry in os.scandir(folder) if entry.is_dir()]
-    for group in sorted(groups, key=lambda entry: entry.name):
-        for name in sorted(entry.name for entry in os.scandir(group)):
-            hidden = group.name.startswith(".") or name.startswith(".")
-            if Path(name).suffix.lower() in IMAGE_ENDINGS and not hidden:
-                yield f"{group.name}/{name}"
+def _source(cell: Cell) -> str:
+    return cell.prefix if cell.prefix in OTHER_SETS else OFFICIAL

@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from robustbench_twicing.data.imagenet_c import OTHERS_PREFIX, PREFIX
+from robustbench_twicing.data.imagenet_c import PREFIX, PREFIXES
 
 ATTACK = PREFIX
 """In the ``attack`` column; the condition is ``imagenet-c/CORRUPTION/SEVERITY``."""
-CORRUPTED = (PREFIX, OTHERS_PREFIX)
+CORRUPTED = PREFIXES
 """The same of all corruptions, the benchmark's or not: ``corruption/CORRUPTION/SEVERITY``."""
 
 

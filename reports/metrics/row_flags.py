@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from robustbench_twicing.conditions.condition import CLASS_SUBSET
 from robustbench_twicing.data.imagenet import NUM_CLASSES
-from robustbench_twicing.data.imagenet_c import OFFICIAL, OTHERS_PREFIX, PREFIX, SIDE
+from robustbench_twicing.data.imagenet_c import OFFICIAL, OTHER_SETS, PREFIXES, SIDE
 from robustbench_twicing.records.manifest import Evaluation
 
 from ..merging.entry import Entry
@@ -39,7 +39,7 @@ def _about_labels(entry: Entry) -> Iterator[str]:
 
 def _about_corrupted(entry: Entry) -> Iterator[str]:
     """What keeps corrupted images from being ImageNet-C: other classes, or small ones enlarged."""
-    if entry.condition.attack not in (PREFIX, OTHERS_PREFIX):
+    if entry.condition.attack not in PREFIXES:
         return
     images = {} if entry.condition.images is None else entry.condition.images.describe()
     classes = _classes(entry.evaluation)
@@ -47,7 +47,7 @@ def _about_corrupted(entry: Entry) -> Iterator[str]:
         yield f"not-imagenet-c-{classes}-classes"
     side = entry.evaluation.dataset.typical_side
     enlarged = side is not None and side < images.get("side", SIDE)
-    if images.get("source", OFFICIAL) != OFFICIAL and enlarged:
+    if images.get("source", OFFICIAL) not in (OFFICIAL, *OTHER_SETS) and enlarged:
         yield f"not-imagenet-c-enlarged-{side}px"
 
 

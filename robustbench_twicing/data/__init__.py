@@ -12,6 +12,7 @@
 """
 
 __all__ = [
+    "archives",
     "arrays",
     "crop_cache",
     "dataset",
@@ -27,6 +28,7 @@ __all__ = [
     "preprocessing",
     "remembered",
     "samples",
+    "stored",
     "summary",
     "suspicions",
     "worker_pool",

@@ -28,6 +28,20 @@ MAIN = tuple(name for key, names in CATEGORIES.items() if key != "extra" for nam
 """The 15 corruptions of mCE."""
 GROUPS: Mapping[str, tuple[str, ...]] = {"main": MAIN, "extra": EXTRA, "all": (*MAIN, *EXTRA)}
 """Words that stand for many corruptions; others than the benchmark's are asked for by name."""
+OTHER_SETS: Mapping[str, tuple[str, ...]] = {
+    "imagenet-c-bar": (
+        *("blue_noise_sample", "brownish_noise", "caustic_refraction", "checkerboard_cutout"),
+        *("cocentric_sine_waves", "inverse_sparkles", "perlin_noise", "plasma_noise"),
+        *("single_frequency_greyscale", "sparkles"),
+    ),
+    "imagenet-3dcc": (
+        *("near_focus", "far_focus", "bit_error", "color_quant", "flash", "fog_3d", "h265_abr"),
+        *("h265_crf", "iso_noise", "low_light", "xy_motion_blur", "z_motion_blur"),
+    ),
+}
+"""Other sets of corrupted images, which are read from their files: ImageNet-C-bar
+(arXiv 2102.11273) and 3D Common Corruptions (arXiv 2203.01441). None of them is part of mCE."""
+PREFIXES = (PREFIX, OTHERS_PREFIX, *OTHER_SETS)
 DECLARED: dict[str, str] = {}
 """Name to group of every corruption that can be made here, filled by the declarations."""
 
@@ -46,7 +60,10 @@ class Cell(NamedTuple):
     @property
     def prefix(self) -> str:
         """Beginning of the id, and the attack's name in the record."""
-        return PREFIX if is_of_imagenet_c(self.corruption) else OTHERS_PREFIX
+        if is_of_imagenet_c(self.corruption):
+            return PREFIX
+        sets = (name for name, names in OTHER_SETS.items() if self.corruption in names)
+        return next(sets, OTHERS_PREFIX)
 
 
 def is_of_imagenet_c(corruption: str) -> bool:
@@ -67,8 +84,9 @@ def parse_corruptions(text: str) -> tuple[str, ...]:
         UserError: an unknown name; the message has near ones.
     """
     known: Registry[tuple[str, ...]] = Registry("corruption")
-    known.update(GROUPS)
-    known.update({name: (name,) for name in (*GROUPS["all"], *DECLARED)})
+    known.update({**GROUPS, **OTHER_SETS})
+    others = (name for names in OTHER_SETS.values() for name in names)
+    known.update({name: (name,) for name in (*GROUPS["all"], *others, *DECLARED)})
     parts = [in_any_case(part.strip(), known) for part in text.split(",")]
     names = [name for part in parts for name in known[part]]
     return tuple(dict.fromkeys(names))
@@ -91,7 +109,7 @@ def parse_severities(text: str) -> tuple[int, ...]:
 
 def is_corruption(name: str) -> bool:
     """Whether a name asks for corruptions, in any case: ``imagenet-c``, ``corruption/rain``, ..."""
-    return name.partition("/")[0].lower() in (PREFIX, OTHERS_PREFIX)
+    return name.partition("/")[0].lower() in PREFIXES
 
 
 def id_meant(name: str) -> str:

@@ -164,10 +164,7 @@ class EvalOptions:
     imagenet_c: Annotated[
         str | None,
         _opt(
-            "--imagenet-c",
-            metavar="DIR",
-            help="Official folders, or those of corrupt; else images are corrupted on the fly.",
-            panel=CORRUPTED,
+            "--imagenet-c", metavar="DIR", help="Corrupted images: folders, .tar.", panel=CORRUPTED
         ),
     ] = None
     imagenet_c_jpeg: Annotated[

@@ -1,16 +1,20 @@
 """What tar archives hold, by the place of every member in the file; nothing is unpacked."""
 
+import json
 import os
 import tarfile
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...errors import UserError
 from ..dataset import Skipped
 from ..folders.scanning import DANGLING, Listing, no_image_by_name, printable_name
+from ..stored import read
 from .index import remembered, stamp_now
 from .names import common_root, is_hidden, is_rubbish, plain_member
 from .tar_member import Tar, TarMember
@@ -51,8 +55,7 @@ def list_tar(path: Path, *, below: str = "") -> Contents:
         UserError: damaged, cut short, or with names that lead elsewhere.
     """
     stamp = stamp_now(path)
-    filters = [("name", ">=", below), ("name", "<", below[:-1] + "0")] if below else None
-    table = remembered(path, lambda: _index(path), filters)
+    table = _table(path, below)
     rows = list(zip(*(table[name].to_pylist() for name in _SCHEMA.names), strict=True))
     files = [row for row in rows if not row[3]]
     images = [row[0] for row in files if not (is_hidden(row[0]) or no_image_by_name(row[0]))]
@@ -79,6 +82,63 @@ def list_tar(path: Path, *, below: str = "") -> Contents:
         {name[start:]: member for name, member in members.items() if name not in pictures},
         chosen,
     )
+
+
+def _table(path: Path, below: str) -> pa.Table:
+    filters = [("name", ">=", below), ("name", "<", below[:-1] + "0")] if below else None
+    return remembered(path, lambda: _index(path), filters)
+
+
+class Members:
+    """The files below a folder of an archive, held as columns: there may be millions of them.
+
+    Args:
+        path: the archive.
+        below: the folder, with a slash; ids are relative to it.
+
+    Raises:
+        UserError: as `list_tar`.
+    """
+
+    def __init__(self, path: Path, below: str = "") -> None:
+        self.tar = Tar(path, stamp_now(path), below)
+        table = _table(path, below)
+        table = table.filter(pc.equal(table["note"], "")).combine_chunks()
+        self._names, self._offsets, self._sizes = (table[name] for name in _SCHEMA.names[:3])
+
+    def names(self) -> list[str]:
+        """Ids of all of them, sorted."""
+        start = len(self.tar.root)
+        return [name[start:] for name in self._names.to_pylist()]
+
+    def first(self, most: int = 1000) -> list[str]:
+        """Ids of the first of them."""
+        return [name.as_py() for name in self._names[:most]]
+
+    def find(self, member: str) -> TarMember | None:
+        """The file of that id; None where there is none."""
+        name = f"{self.tar.root}{member}"
+        at = bisect_left(range(len(self._names)), name, key=lambda row: self._names[row].as_py())
+        if at == len(self._names) or self._names[at].as_py() != name:
+            return None
+        return TarMember(member, self.tar, self._offsets[at].as_py(), self._sizes[at].as_py())
+
+
+def read_member(path: Path, name: str) -> Any:
+    """A JSON file of an archive; None where it has none of that name.
+
+    Raises:
+        UserError: as `list_tar`, or not JSON.
+    """
+    filters = [("name", "==", name), ("note", "==", "")]
+    rows = remembered(path, lambda: _index(path), filters).to_pylist()
+    if not rows:
+        return None
+    member = TarMember(name, Tar(path, stamp_now(path)), rows[0]["offset"], rows[0]["size"])
+    try:
+        return json.loads(read(member))
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{member} is not JSON ({error})") from error
 
 
 def _empty(folders: Sequence[str], images: Sequence[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 
 from attacks import corruption_condition
+from attacks.corruptions.cell_files import FolderFiles
 from attacks.corruptions.layout import RECORD
 from attacks.corruptions.official import OfficialImages, open_official
 from reports import results
@@ -48,7 +49,7 @@ def test_both_layouts_are_read_and_nothing_is_resized_or_cropped(
     root = tmp_path / "c"
     folder = files(root / below, data)
     source = open_official(root, FOG)
-    assert (source.source, source.files, source.folder) == ("official", 5, folder)
+    assert (source.source, source.files, source.folder) == ("official", 5, FolderFiles(folder))
     for index, name in enumerate(data.ids):
         found = source.pixels(data, index, Preprocessing(crop=224, resize=300), seed=9)
         np.testing.assert_array_equal(found, read(folder / name))
