@@ -186,6 +186,7 @@ class _File:
         chosen = find_weights(file.content, self.weights, source=source, network=keys)
         refuse_unmerged(chosen.state_dict, source, keys)
         state_dict, notes, details = self._prepared(chosen, source)
+        details |= {"beside": dict(self.beside)} if self.beside else {}
         constants = None
         if self.spec is not None:
             state_dict, constants = take_constants(state_dict, keys, source)

@@ -69,7 +69,9 @@ def read_expected(checkpoint: str | Path | None, *, pixels: bool = False) -> Exp
     file = folder / (PROCESSOR if processor else CONFIG)
     parts, share = _timms(config, folder / CONFIG)
     parts |= parts_of_processor(processor, config, folder / PROCESSOR) if processor else {}
-    notes = [*_said(parts, share, file.name)]
+    name, kind = config.get("architecture"), config.get("model_type")
+    declared = {f"{CONFIG} architecture": name} if isinstance(name, str) and name else {}
+    notes = [*_said(declared, parts, share, file.name)]
     names = config.get("id2label")
     notes += filter(None, [check_labels(names, folder / CONFIG) if isinstance(names, dict) else ""])
     constants = [parts.pop(part) for part in ("mean", "std") if pixels and part in parts]
@@ -79,12 +81,11 @@ def read_expected(checkpoint: str | Path | None, *, pixels: bool = False) -> Exp
             f"Own code is given pixels: mean and std of {file.name} are not applied; if the "
             f"network expects them, say --normalize {said}."
         )
-    name, kind = config.get("architecture"), config.get("model_type")
     return Expected(
         parts,
         _classes(config),
         tuple(notes),
-        {f"{CONFIG} architecture": name} if isinstance(name, str) and name else {},
+        declared,
         _sizes(config, folder / CONFIG),
         next((text for text in (name, kind) if isinstance(text, str)), ""),
         share,
@@ -98,8 +99,11 @@ def _object(file: Path) -> dict[str, Any]:
     return dict(content) if isinstance(content, dict) else {}
 
 
-def _said(parts: Mapping[str, Any], share: float | None, name: str) -> list[str]:
-    listed = [f"{part} {value}" for part, value in parts.items()]
+def _said(
+    declared: Mapping[str, str], parts: Mapping[str, Any], share: float | None, name: str
+) -> list[str]:
+    listed = [f"architecture {architecture}" for architecture in declared.values()]
+    listed += [f"{part} {value}" for part, value in parts.items()]
     listed += [] if share is None else [f"crop_pct {share}"]
     return [f"{name} beside the weights says: {', '.join(listed)}."] if listed else []
 

@@ -158,7 +158,10 @@ def test_the_architecture_that_the_file_names_is_compared(folder: Path) -> None:
     model = load_model("timm:test_vit", folder, arch_override=True)
     assert "arch-override" in model.record.flags
     write(folder, {"architecture": "test_vit.r160_in1k"})
-    assert load_model("timm:test_vit", folder).record.flags == ()
+    record = load_model("timm:test_vit", folder).record
+    assert record.flags == ()
+    assert record.details["beside"] == {"config.json architecture": "test_vit.r160_in1k"}
+    assert any("says: architecture test_vit.r160_in1k" in note for note in record.notes)
 
 
 def test_the_number_of_classes_comes_from_the_file(folder: Path) -> None:
