@@ -2,15 +2,19 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
+import yaml
 
 from attacks import ATTACKS
 from attacks.corruptions import CORRUPTIONS, EXTRA, MAIN
 from reports import COLUMNS
 from reports.tables.presets import preset_names
+from robustbench_twicing.cli.commands.eval import TransferOptions
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ("docs/architecture.md", "CONTRIBUTING.md")
@@ -91,6 +95,20 @@ def documented(document: str) -> set[str]:
 def test_every_column_of_results_csv_is_explained() -> None:
     for name in set(COLUMNS) - documented("docs/results.md"):
         pytest.fail(f"docs/results.md: add a row to the first table, | `{name}` | meaning |")
+
+
+def test_every_option_of_an_evaluation_is_explained() -> None:
+    named = set(re.findall(r"`?(--[a-z0-9-]+)", text("docs/options.md")))
+    for option in fields(TransferOptions):
+        name = f"--{option.name.replace('_', '-')}"
+        assert name in named, f"docs/options.md: say in a row what {name} is for"
+
+
+def test_the_citation_is_of_this_version() -> None:
+    facts = yaml.safe_load(text("CITATION.cff"))
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    assert (facts["version"], facts["license"]) == (project["version"], project["license"])
+    assert all(author.keys() == {"name"} for author in facts["authors"]), "an entity, no people"
 
 
 def test_every_preset_of_tables_is_explained() -> None:
