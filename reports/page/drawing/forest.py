@@ -117,7 +117,8 @@ def _axis(reach: tuple[float, float], left: float) -> Axis:
     """An axis with few ticks, 0 among them, from the left to where the numbers stand."""
     low, high = min(reach[0], 0.0), max(reach[1], 0.0)
     step = next(step for step in STEPS if ceil(high / step) - floor(low / step) < MOST_TICKS)
-    first, last = step * floor(low / step), step * max(1, ceil(high / step))
+    first, last = step * floor(low / step), step * ceil(high / step)
+    last += step * (first == last)
     scale = (WIDTH - VALUES - left) / (last - first)
     zero = left - scale * first
     values = range(first, last + 1, step)

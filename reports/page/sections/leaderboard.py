@@ -176,8 +176,9 @@ def corruption_columns(place: Place) -> tuple[list[Column], list[str]]:
             Column(head, "", {str(label): _mean(same, conditions) for label, same in models})
         )
         severities = ", ".join(str(severity) for severity in sorted(of["severity"].unique()))
+        ran = count(conditions, "condition that was run", "conditions that were run")
         notes.append(
-            f"{head.capitalize()}: mean top-1 over the {conditions} conditions that were run "
+            f"{head.capitalize()}: mean top-1 over the {ran} "
             f"({count(of['corruption'].nunique(), 'corruption')}, severity {severities})."
         )
     return columns, notes

@@ -180,5 +180,5 @@ def software(sessions: Sequence[Session]) -> str:
         f"{session.device}, {count(session.threads or 0, 'thread')}",
         f"started {session.started[:16].replace('T', ' ')} UTC",
     ]
-    others = count(len(sessions) - 1, "other process")
+    others = count(len(sessions) - 1, "other process", "other processes")
     return ", ".join(facts) + (f"; and {others}, see below" if len(sessions) > 1 else "")

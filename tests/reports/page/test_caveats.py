@@ -4,7 +4,14 @@ import pandas as pd
 import pytest
 
 from reports.merging.sessions import Session
-from reports.page.sections.caveats import MOST_CHIPS, Caveat, chips, distrust_first, flags_by_kind
+from reports.page.sections.caveats import (
+    MOST_CHIPS,
+    Caveat,
+    chips,
+    distrust_first,
+    flags_by_kind,
+    grouped,
+)
 from reports.statistics.intervals import wilson
 from tests.reports.plots.rows import (
     IMAGES,
@@ -144,3 +151,26 @@ def test_of_samples_the_smallest_is_named() -> None:
     flags = ["limit-10-of-1000", "limit-3-of-20", "limit-3-of-20"]
     names = [caveat.flag for caveat in caveats(rows.assign(flags=flags))]
     assert "limit-3-of-20 and 1 like it" in names
+
+
+def test_caveats_and_notes_stand_by_topic_and_are_counted() -> None:
+    every = [
+        named("images"),
+        named("models")._replace(topic="models"),
+        named("gravest")._replace(topic="models"),
+    ]
+    groups = grouped(every, {"images": ["a note", "another"], "runs": [], "reading": ["one"]})
+    assert [(group.title, group.size) for group in groups] == [
+        ("Images and attacks", 3),
+        ("Models", 2),
+        ("Reading the numbers", 1),
+    ]
+    assert [caveat.short for caveat in groups[1].caveats] == ["models", "gravest"]
+
+
+def test_what_neighbours_end_in_is_said_once() -> None:
+    sentences = ["few: not so.", "small: not so.", "old: never.", "no colon."]
+    caveats = [Caveat("id", "", sentence) for sentence in sentences]
+    (group,) = grouped(caveats, {})
+    said = [caveat.sentence for caveat in group.caveats]
+    assert said == ["few.", "small: not so.", "old: never.", "no colon."]

@@ -9,6 +9,7 @@ import pytest
 
 from reports import Runs, merge, results
 from reports.page.drawing.curve import Models
+from reports.page.drawing.forest import VALUES, WIDTH, Measured, forest
 from reports.page.drawing.matrix import corruption_name, digits, heads, signed, tint
 from reports.page.places import Place, places
 from reports.page.sections import comparing
@@ -199,6 +200,20 @@ def test_the_forest_is_of_the_first_line(three: Shown) -> None:
         assert place.forest.left <= mark.left <= mark.right <= 600
     assert len(place.forest.axes) == len(place.against)
     assert all("0" in [text for _, text in axis.ticks] for axis in place.forest.axes)
+
+
+def test_the_axis_goes_from_zero_to_what_is_measured() -> None:
+    drawing = forest(["Clean"], [Measured(5, 2, 8, is_sure=True)], [(2, 8), (-31, -4)], 0)
+    first, other = drawing.axes
+    assert first.zero == drawing.left
+    assert [text for _, text in first.ticks] == ["0", *(f"+{n}" for n in range(1, 9))]
+    assert [text for _, text in other.ticks] == ["−35", *(f"−{n}" for n in range(30, 0, -5)), "0"]
+    for axis in drawing.axes:
+        assert axis.ticks[0][0] == pytest.approx(drawing.left)
+        assert axis.ticks[-1][0] == pytest.approx(WIDTH - VALUES)
+    (mark,) = drawing.marks
+    assert (mark.text, mark.is_sure) == ("+5", True)
+    assert mark.left < mark.x < mark.right == pytest.approx(WIDTH - VALUES)
 
 
 def test_places_stand_apart_and_columns_are_counted_through_them(tmp_path: Path) -> None:

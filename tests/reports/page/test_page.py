@@ -39,7 +39,7 @@ NASTY = (
     "x" * 300,
     " ",
 )
-SWEEP = ("clean", "pgd@0.5/255", "pgd@1/255")
+SWEEP = ("clean", "pgd@0.5/255", "pgd@1/255", "imagenet-c/fog/1")
 
 
 def page_of(*folders: RunFolder, out: Path) -> Read:

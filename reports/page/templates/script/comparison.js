@@ -22,14 +22,14 @@
       const other = rows.find((row) => row.dataset.model === number);
       if (other === undefined) continue;
       for (const row of rows) {
-        Array.from(row.cells).slice(1).forEach((one, place, all) => {
+        Array.from(row.cells).slice(1).forEach((one, place) => {
           const text = one.querySelector(".relative");
           if (text === null) return;
           const difference = Number(one.dataset.value) - Number(other.cells[place + 1].dataset.value);
           const depth = Math.min(20, Math.round(Math.abs(difference)));
           one.className = one.className.replace(/ ?\b[pn]\d+\b/g, "");
           if (depth) one.classList.add((difference > 0 ? "p" : "n") + depth);
-          text.textContent = written(difference, place === all.length - 1 ? 1 : table.dataset.digits);
+          text.textContent = written(difference, one.matches(".mean") ? 1 : table.dataset.digits);
         });
       }
     }
