@@ -149,6 +149,19 @@ def test_the_pointer_shows_the_value_of_the_nearest_point(opened: Opened) -> Non
     assert page.locator(".hot").count() == 0
 
 
+def test_the_pointer_shows_the_interval_of_a_cell_and_its_title_comes_back(opened: Opened) -> None:
+    page = opened.open()
+    bar = page.locator(".board .bar").first
+    title = str(bar.get_attribute("title"))
+    bar.hover()
+    assert page.locator(".tip").inner_text() == title
+    assert "95 % interval" in title
+    assert bar.get_attribute("title") is None
+    page.locator("h1").hover()
+    assert page.locator(".tip").is_hidden()
+    assert bar.get_attribute("title") == title
+
+
 def test_a_model_that_stands_out_does_so_everywhere(opened: Opened) -> None:
     page = opened.open()
     keys = page.locator(".legend button")

@@ -1,4 +1,4 @@
-// What a point says, beside the pointer: that of the nearest one within REACH units of the drawing.
+// What a cell says, and beside a drawing what the nearest point within REACH of its units says.
 {
   const REACH = 34;
   const tip = document.createElement("div");
@@ -60,5 +60,22 @@
     chart.addEventListener("pointerdown", follow);
     chart.addEventListener("pointerleave", hide);
   }
+  // Cells have a title, which a browser would show late, and only to a mouse.
+  let told = null;
+  document.addEventListener("pointerover", (event) => {
+    if (told !== null && told.contains(event.target)) return;
+    if (told !== null) {
+      told.title = told.dataset.title;
+      told = null;
+      hide();
+    }
+    const cell = event.target.closest("td[title], td [title]");
+    if (cell === null) return;
+    told = cell;
+    cell.dataset.title = cell.title;
+    cell.removeAttribute("title");
+    const { right, top } = cell.getBoundingClientRect();
+    tell(cell.dataset.title, right - 20, top);
+  });
   addEventListener("scroll", hide, { passive: true });
 }
