@@ -40,7 +40,8 @@ def find_archives(path: Path) -> Archives | None:
             of them, as on Hugging Face; or a pattern: ``val-*.tar``, ``val-{00..13}.tar``.
 
     Raises:
-        UserError: a pattern that fits nothing, compressed archives, or parts of several data sets.
+        UserError: a pattern, or a number of its range, that fits nothing, compressed archives, or
+            parts of several data sets.
     """
     if path.is_dir():
         return _in_folder(path)
@@ -51,9 +52,16 @@ def find_archives(path: Path) -> Archives | None:
         )
     if not (has_magic(str(path)) or _RANGE.search(path.name)):
         return None
-    paths = sorted(Path(name) for pattern in _ranges(str(path)) for name in glob(pattern))  # noqa: PTH207 - absolute
+    fitting = {pattern: glob(pattern) for pattern in _ranges(str(path))}  # noqa: PTH207 - absolute
+    paths = sorted({Path(name) for names in fitting.values() for name in names})
     if not paths:
         raise UserError(f"no file fits {path}; give a pattern like val-*.tar or val-{{00..13}}.tar")
+    absent = [Path(pattern).name for pattern, names in fitting.items() if not names]
+    if absent:
+        raise UserError(
+            f"{path}: {count(len(absent), 'file')} missing ({name_some(absent)}); name those that "
+            "are there by *"
+        )
     return _of_one_form(path, paths)
 
 

@@ -21,7 +21,7 @@ from ...files.regular import check_regular
 from ..stored import Stamp, stamp_of
 
 log = logging.getLogger(__name__)
-FORMAT = 1
+FORMAT = 2
 """Version of the tables; part of the files' names."""
 GROUP = 50_000
 """Rows that are read together; names are sorted, so that few groups hold those of one folder."""

@@ -10,7 +10,7 @@ from ..folders.class_folders import Labelled, check_range
 from ..folders.class_list import MOST_CLASSES, OwnClasses
 from ..folders.label_file import class_index
 from ..folders.scanning import Listing, printable_name, scan
-from ..imagenet import NUM_CLASSES, WNID
+from ..imagenet import NUM_CLASSES, WNID, wnid_to_index
 from .finding import Archives, find_archives
 from .names import plain_member
 from .parquet import Rows, list_all
@@ -69,16 +69,31 @@ def open_archives(
         labels: whether labels that lie in them are wanted.
 
     Raises:
-        UserError: they are damaged, hold no images, or labels that are none.
+        UserError: they are damaged, hold no images, or labels that are none or contradict folders.
     """
     if archives.form == "parquet":
         every = list_all(archives.paths)
         listing = Listing(asked, _images(every), (), ())
         labelled = _by_column(every, listing, classes) if labels else None
-        return Packed(listing, labelled, archives)
+        return Packed(listing, _agreeing(labelled, asked, classes), archives)
     contents = list_tars(archives.paths, asked)
     labelled = label_by_neighbour(contents, classes) if labels else None
-    return Packed(without_neighbours(contents), labelled, archives)
+    return Packed(without_neighbours(contents), _agreeing(labelled, asked, classes), archives)
+
+
+def _agreeing(
+    labelled: Labelled | None, asked: Path, classes: OwnClasses | None
+) -> Labelled | None:
+    """The same labels, if folders that are named by wnids say the same."""
+    index = wnid_to_index()
+    for image, label in zip(labelled.images, labelled.labels, strict=True) if labelled else ():
+        folders = [part for part in image.id.split("/")[:-1] if part in index]
+        if classes is None and folders and index[folders[-1]] != label:
+            raise UserError(
+                f"{asked}: {image.id} lies in a folder of class {index[folders[-1]]}, and its "
+                f"label is {label}; give --labels FILE with what is right"
+            )
+    return labelled
 
 
 def _images(every: Sequence[Rows]) -> tuple[ParquetRow, ...]:

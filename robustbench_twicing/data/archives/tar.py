@@ -23,7 +23,7 @@ ENDING = ".tar"
 MOST_MEMBERS = 20_000_000
 """The largest archive of ImageNet-C has a million."""
 AGAIN = "copy or download it again"
-_BLOCK = 512
+_BLOCK, _LARGE = 512, 2**20
 _SCHEMA = pa.schema(
     [("name", pa.string()), ("offset", pa.int64()), ("size", pa.int64()), ("note", pa.string())]
 )
@@ -34,7 +34,7 @@ class Contents(NamedTuple):
 
     Attributes:
         listing: images, and what else there is.
-        texts: other files by their name, among them labels.
+        texts: other files beside images or below them by their id, among them labels.
         members: the listing's images.
     """
 
@@ -60,12 +60,14 @@ def list_tar(path: Path, *, below: str = "") -> Contents:
     files = [row for row in rows if not row[3]]
     images = [row[0] for row in files if not (is_hidden(row[0]) or no_image_by_name(row[0]))]
     tar = Tar(path, stamp, below or common_root(images))
-    start = len(tar.root)
-    members = {name: TarMember(name[start:], tar, offset, size) for name, offset, size, _ in files}
+    members = {
+        name: TarMember(name.removeprefix(tar.root), tar, offset, size)
+        for name, offset, size, _ in files
+    }
     pictures = set(images)
     seen = [row[0] for row in rows if row[3] != "folder"]
     others = [
-        Skipped(name[start:], note or no_image_by_name(name))
+        Skipped(name.removeprefix(tar.root), note or no_image_by_name(name))
         for name, _, _, note in rows
         if name not in pictures and note != "folder" and not is_hidden(name)
     ]
@@ -79,7 +81,11 @@ def list_tar(path: Path, *, below: str = "") -> Contents:
     )
     return Contents(
         listing,
-        {name[start:]: member for name, member in members.items() if name not in pictures},
+        {
+            member.id: member
+            for name, member in members.items()
+            if name not in pictures and name.startswith(tar.root)
+        },
         chosen,
     )
 
@@ -158,7 +164,7 @@ def _index(path: Path) -> pa.Table:
     """Every member in order of its name: place, size, and why it is none that can be read."""
     by_name: dict[str, _Row] = {}
     for row in _members(path):
-        if row.name in by_name and row.note != "folder":
+        if row.name in by_name and {row.note, by_name[row.name].note} != {"folder"}:
             raise UserError(f"{path} has {row.name!r} twice; pack it anew")
         by_name[row.name] = row
         if len(by_name) > MOST_MEMBERS:
@@ -205,11 +211,19 @@ def _members(path: Path) -> Iterator[_Row]:
 
 
 def _check_end(path: Path, offset: int) -> None:
-    """Whether blocks of zeros, with which every archive ends, are there."""
+    """Whether blocks of zeros, with which every archive ends, are there, and nothing else."""
     with path.open("rb") as file:
         file.seek(offset)
-        if len(file.read(_BLOCK)) < _BLOCK:
+        block = file.read(_BLOCK)
+        if len(block) < _BLOCK:
             raise UserError(f"{path} has no end, as if cut short; {AGAIN}")
+        while block:
+            if block.count(0) < len(block):
+                raise UserError(
+                    f"{path} goes on after its end, as if archives had been put together by cat; "
+                    "give them one by one, or pack it anew"
+                )
+            block = file.read(_LARGE)
 
 
 def _row(path: Path, member: tarfile.TarInfo) -> _Row | None:

@@ -28,17 +28,23 @@ LARGEST_LABEL = 2**20
 def list_tars(paths: Sequence[Path], asked: Path) -> Contents:
     """The members of one archive or several, in order of their names.
 
-    Names that occur in several archives have the archive's before them in ids.
+    Where archives have files of samples of one name, ids have the archive's name before them.
 
     Raises:
-        UserError: as `list_tar`.
+        UserError: as `list_tar`, or archives that would have to be told apart by equal names.
     """
     contents = [list_tar(path) for path in paths]
     if len(contents) == 1:
         return contents[0]
-    counts = Counter(member.id for content in contents for member in content.members)
-    if counts and max(counts.values()) > 1:
-        contents = [_prefixed(content, f"{content.listing.root.stem}/") for content in contents]
+    if _share_samples(contents):
+        prefixes = Counter(map(_prefix, paths))
+        prefix, number = prefixes.most_common(1)[0]
+        if number > 1:
+            raise UserError(
+                f"{asked} stands for {number} archives called {prefix} that hold files of the same "
+                "names; name one of them, or rename them"
+            )
+        contents = [_prefixed(content, f"{_prefix(content.listing.root)}/") for content in contents]
     listings = [content.listing for content in contents]
     members = tuple(
         sorted((m for content in contents for m in content.members), key=lambda member: member.id)
@@ -52,6 +58,21 @@ def list_tars(paths: Sequence[Path], asked: Path) -> Contents:
     )
     texts = {name: text for content in contents for name, text in content.texts.items()}
     return Contents(listing, texts, members)
+
+
+def _share_samples(contents: Sequence[Contents]) -> bool:
+    """Whether files of samples of one name are in two archives, be it an image or its label."""
+    images = {_key(member.id) for content in contents for member in content.members}
+    counts = Counter[str]()
+    for content in contents:
+        names = (*(member.id for member in content.members), *content.texts)
+        counts.update(images.intersection(map(_key, names)))
+    return max(counts.values(), default=0) > 1
+
+
+def _prefix(archive: Path) -> str:
+    """Its name; that of a numbered part is not to be taken for a class."""
+    return archive.name if archive.stem.isdigit() else archive.stem
 
 
 def _prefixed(content: Contents, prefix: str) -> Contents:
@@ -77,9 +98,7 @@ def label_by_neighbour(contents: Contents, classes: OwnClasses | None) -> Labell
     ending = next((ending for ending in (CLASS, FACTS) if _are_there(contents, ending)), None)
     if ending is None:
         return None
-    beside = {
-        _key(name): member for name, member in contents.texts.items() if name.endswith(ending)
-    }
+    beside = _beside(contents, ending)
     without = [image.id for image in listing.images if _key(image.id) not in beside]
     if without:
         raise UserError(
@@ -95,6 +114,24 @@ def label_by_neighbour(contents: Contents, classes: OwnClasses | None) -> Labell
         NUM_CLASSES if classes is None else classes.num_classes,
         f"WebDataset: {ending} files beside the images",
     )
+
+
+def _beside(contents: Contents, ending: str) -> dict[str, TarMember]:
+    """Labels of the samples that have an image."""
+    keys = {_key(image.id) for image in contents.listing.images}
+    beside = dict[str, TarMember]()
+    for name, member in contents.texts.items():
+        key = _key(name)
+        if not name.endswith(ending) or key not in keys:
+            continue
+        if key in beside:
+            raise UserError(
+                f"{contents.listing.root}: {beside[key].id} and {member.id} are labels of one "
+                f"sample, {key!r}, as its name ends at the first dot; pack it anew without other "
+                "dots in names, or give --labels FILE"
+            )
+        beside[key] = member
+    return beside
 
 
 def without_neighbours(contents: Contents) -> Listing:

@@ -208,3 +208,31 @@ def test_archives_of_the_program_tar(form: str, tmp_path: Path) -> None:
     packed, unpacked = open_dataset(tmp_path / "val.tar"), open_dataset(tmp_path / "val")
     assert packed.fingerprint == unpacked.fingerprint
     assert packed.skipped == unpacked.skipped != ()
+
+
+def test_a_file_is_not_lost_to_a_folder_of_its_name(tmp_path: Path) -> None:
+    name = "n01440764/a.jpg"
+    files = [member(name, picture(name)), member(name, type=tarfile.DIRTYPE)]
+    with pytest.raises(UserError, match=r"has 'n01440764/a\.jpg' twice"):
+        open_dataset(write_tar(tmp_path / "a.tar", files))
+
+
+def test_archives_put_together_by_cat_are_refused(tmp_path: Path) -> None:
+    """Everything after the first one's end would be left out."""
+    parts = [
+        write_tar(tmp_path / f"{wnid}.tar", [member(f"{wnid}/a.jpg", picture("a.jpg"))])
+        for wnid in ("n01440764", "n01443537")
+    ]
+    together = tmp_path / "together.tar"
+    together.write_bytes(b"".join(part.read_bytes() for part in parts))
+    with pytest.raises(UserError, match=r"goes on after its end, as if archives had been put tog"):
+        open_dataset(together)
+
+
+def test_every_number_of_a_range_has_to_be_there(tmp_path: Path) -> None:
+    for number in (0, 2):
+        files = [member(f"n01440764/{number}.jpg", picture("a.jpg"))]
+        write_tar(tmp_path / f"val-{number}.tar", files)
+    with pytest.raises(UserError, match=r"1 file missing \(val-1\.tar\); name those that are th"):
+        open_dataset(tmp_path / "val-{0..2}.tar")
+    assert len(open_dataset(f"{tmp_path}/[v]al-{{0..0}}.ta[r]")) == 1
