@@ -201,7 +201,7 @@ def test_other_data_models_and_conditions_are_refused_by_name(whole: Run) -> Non
         (convnet(), noise(11, seed=1), CONDITIONS, "images of tiny.fingerprint is "),
         (convnet(), other_labels(), CONDITIONS, "images of tiny.fingerprint is "),
         (convnet(), noise(10), CONDITIONS, "images of tiny.n_images is 11 there and 10"),
-        (convnet(), data, CONDITIONS[:-1], "conditions on tiny is pixel:noise@4/255 there"),
+        (convnet(), data, CONDITIONS[:-1], "of conditions on tiny, pixel:noise@4/255 is there and not here"),
         (
             convnet(),
             data,
@@ -233,7 +233,7 @@ def test_conditions_in_another_order_continue_the_run(whole: Run, tmp_path: Path
 def test_another_checkpoint_is_refused_by_its_hash(whole: Run) -> None:
     model = convnet()
     model.record = replace(model.record, weights_sha256="other")
-    with pytest.raises(UserError, match="weights_sha256 is  there and other here"):
+    with pytest.raises(UserError, match="weights_sha256, other is here and not there"):
         run(model, noise(11), CONDITIONS, whole.folder.path, batch_size=3)
 
 

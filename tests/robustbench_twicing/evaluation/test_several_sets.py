@@ -149,5 +149,5 @@ def test_other_data_is_refused_by_name(three: list[Dataset], tmp_path: Path) -> 
     other = three[1].select(range(1, 30))
     with pytest.raises(UserError, match="other settings: images of imagenet-a"):
         run_all([three[0], other, three[2]], tmp_path / "run")
-    with pytest.raises(UserError, match="other settings: data sets is imagenet-r there"):
+    with pytest.raises(UserError, match="of data sets, imagenet-r is there and not here"):
         run_all(three[:2], tmp_path / "run")
