@@ -90,7 +90,8 @@ def compare(
     labels = list(dict.fromkeys(entry.label for entry in runs.entries))
     check_baseline(labels, baseline)
     if len(labels) < 2:
-        raise UserError(f"one label, {', '.join(labels) or 'none'}, has nothing to compare with")
+        names = ", ".join(labels) or "none"
+        raise UserError(f"one label, {names}, has nothing to compare with; give another run, too")
     work = _Comparing(runs, table, baseline or labels[0], intersect, seed)
     for label in labels:
         if label != work.baseline:

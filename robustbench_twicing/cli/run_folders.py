@@ -53,6 +53,8 @@ def _runs_at(path: Path) -> Iterator[Path]:
 
 
 def _check_is_folder(path: Path) -> None:
+    if not path.exists():
+        raise UserError(f"{path}: there is no such folder; give the --out of an eval")
     if path.is_file():
         known = "; for the CSV of efficiency, --preset efficiency" if path.suffix == ".csv" else ""
         raise UserError(

@@ -45,7 +45,8 @@ def parse_placement(text: str, depth: int) -> tuple[int, ...]:
         first, last = int(ends[1]), int(ends[2] or ends[1])
         if not 1 <= first <= last <= depth:
             raise UserError(
-                f"placement [{text}] does not fit: layers count upwards from 1 to {depth}"
+                f"placement [{text}] does not fit: layers count upwards from 1 to {depth}; write "
+                f"it like [{max(1, depth - 1)}-{depth}]"
             )
         layers.extend(range(first - 1, last))
     if len(set(layers)) < len(layers):

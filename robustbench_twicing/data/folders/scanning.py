@@ -101,7 +101,7 @@ def check_has_images(listing: Listing) -> None:
         others = name_some(item.id for item in listing.others)
         seen = f"; seen: {others}" if listing.others else ""
         endings = ", ".join(sorted(IMAGE_ENDINGS))
-        raise UserError(f"{listing.root} holds no images ({endings}){seen}")
+        raise UserError(f"{listing.root} holds no images ({endings}){seen}; name their folder")
 
 
 def _walk(

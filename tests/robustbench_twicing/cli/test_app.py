@@ -39,7 +39,7 @@ WITHOUT_SITE = {
     "eval": "no --model is given; name one, like --model",
     "eval --model x": "no --data is given; name an image folder",
     "report": "Missing argument",
-    "report nowhere": "nowhere is not a run folder: it has no run.json",
+    "report nowhere": "nowhere: there is no such folder; give the --out of an eval",
     "report nowhere --preset table3": "'table3' is unknown; known: featscale, layers, radii",
     "report nowhere --preset table1 --rows label": "--preset is a whole table; leave out --rows",
     "report nowhere --mark most": "--mark 'most' is unknown; known: best, significant, none",
@@ -49,7 +49,7 @@ WITHOUT_SITE = {
     "report x --preset efficiency --normaliser y": "shows none; leave --normaliser out",
     "report nowhere --preset efficiency": "no efficiency.csv at nowhere; make one with",
     "compare": "Missing argument",
-    "compare nowhere": "nowhere is not a run folder",
+    "compare nowhere": "nowhere: there is no such folder",
     "report nowhere --format pdf": "--format 'pdf' is unknown; known: console, csv, md, ",
 }
 
@@ -178,7 +178,7 @@ def test_a_model_given_twice_is_called_that(site: Site, capsys: pytest.CaptureFi
 
 
 DATA = {
-    "nowhere": "; right are a folder of images, NAME=FOLDER of a known test set (imagenet, ",
+    "nowhere": "; right are a folder of images, a .tar or .parquet of them, NAME=FOLDER of a known",
     "imagenet_a": "no data at {root}/imagenet_a; did you mean imagenet-a=FOLDER? right are",
     "fashion-mnist": "; did you mean fashion-mnist:test1000? right are",
     "samples": "; did you mean samples:imagenet? right are",

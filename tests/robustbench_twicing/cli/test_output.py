@@ -156,7 +156,7 @@ def test_runs_are_found_one_level_down(runs: list[str], capsys: pytest.CaptureFi
     err = capsys.readouterr().err
     assert "none of runs/making.log, runs/tables is a run folder; give the --out of an eval" in err
     assert main(["report", "runs/net", "runs/nte"]) == 1
-    assert "runs/nte is not a run folder" in capsys.readouterr().err
+    assert "runs/nte: there is no such folder" in capsys.readouterr().err
 
 
 @pytest.mark.slow
