@@ -1,21 +1,28 @@
 """The files of one condition: in a folder, or in a tar archive as ImageNet-C is downloaded."""
 
+import io
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
+
+import numpy as np
+from PIL import Image
 
 from robustbench_twicing.data.archives.tar import Members, read_member
 from robustbench_twicing.data.folders.scanning import IMAGE_ENDINGS
-from robustbench_twicing.data.imagenet_c import CATEGORIES, GROUPS, OTHER_SETS, Cell
-from robustbench_twicing.data.stored import ImageFile, Stored
-from robustbench_twicing.errors import UnreadableError
+from robustbench_twicing.data.imagenet_c import CATEGORIES, GROUPS, OTHER_SETS, SEVERITIES, Cell
+from robustbench_twicing.data.stored import ImageFile, Stamp, Stored, stamp_of
+from robustbench_twicing.errors import UnreadableError, UserError
+from robustbench_twicing.files.arrays import ArrayFile
 
 from .layout import RECORD, find_folder, parse_record, read_record
 
 Record = dict[str, Any]
+LABELS = "labels.npy"
 
 
 class CellFiles(Protocol):
@@ -114,19 +121,94 @@ class TarFiles:
         return {"tar": self.tar, "below": self.below}
 
 
+class _Row(NamedTuple):
+    """A row of an array, as `Stored` describes it: without loss, as a picture in BMP."""
+
+    id: str
+    images: ArrayFile
+    row: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of its pixels."""
+        return math.prod(self.images.shape[1:])
+
+    def open(self) -> BinaryIO:
+        """See `Stored`."""
+        stream = io.BytesIO()
+        Image.fromarray(self.images[self.row]).save(stream, "BMP")
+        stream.seek(0)
+        return stream
+
+    def stamp(self) -> Stamp:
+        """See `Stored`; the array's."""
+        return stamp_of(self.images.path.stat())
+
+    def __str__(self) -> str:
+        return f"{self.images.path} (row {self.row})"
+
+
+class ArrayFiles:
+    """One severity of CIFAR-10-C or -100-C: ``fog.npy`` has the test set five times over.
+
+    An image's name is its position in the test set, its class the label in ``labels.npy``; so
+    images in another order are not there, unless their class is the same by chance.
+
+    Raises:
+        UserError: arrays of another form.
+    """
+
+    def __init__(self, array: Path, severity: int) -> None:
+        self._images, labels = ArrayFile(array), ArrayFile(array.with_name(LABELS))
+        shape, rows = self._images.shape, len(self._images)
+        fits = self._images.dtype == np.uint8 and len(shape) == 4 and shape[3:] == (3,)
+        count, rest = divmod(rows, len(SEVERITIES))
+        if not fits or shape[1] != shape[2] or rest or labels.shape not in ((rows,), (count,)):
+            raise UserError(
+                f"{array} holds {self._images.dtype} of shape {shape} with labels of shape "
+                f"{labels.shape}; right are uint8 (5 x N, H, H, 3), the severities one after the "
+                "other, and N or 5 x N labels"
+            )
+        self.side = int(shape[1])
+        self._first = (severity - 1) * count
+        self._labels = labels.whole[-count:].tolist()
+
+    def names(self) -> list[str]:
+        """See `CellFiles`."""
+        names = (f"{label}/{row:06d}.bmp" for row, label in enumerate(self._labels))
+        return sorted(names, key=lambda name: name.split("/"))
+
+    def find(self, stem: str, endings: Sequence[str]) -> Stored | None:
+        """See `CellFiles`."""
+        label, _, name = stem.rpartition("/")
+        row = int(name) if name.isdecimal() and len(name) == 6 else len(self._labels)
+        if row >= len(self._labels) or str(self._labels[row]) != label:
+            return None
+        return _Row(stem, self._images, self._first + row)
+
+    def check(self, files: int) -> None:
+        """See `CellFiles`; reading a row notices a change."""
+
+    def __str__(self) -> str:
+        return str(self._images.path)
+
+
 def find_files(root: Path, cell: Cell) -> tuple[CellFiles | None, Record | None]:
     """The files of a condition, and what the suite noted of them where it made them itself.
 
     Args:
         root: a folder with ``<corruption>/<severity>/<class>/*``, or the same below
-            ``<category>/``; or with tar archives of these; or one such archive. What is unpacked is
-            taken before what is not.
+            ``<category>/``; or with tar archives of these; or one such archive; or with the arrays
+            of CIFAR-10-C. What is unpacked is taken before what is not.
         cell: corruption and severity.
 
     Raises:
         UserError: the condition is there twice, or an archive or a note is damaged.
     """
     record = read_record(root)
+    array = root / f"{cell.corruption}.npy"
+    if array.is_file() and array.with_name(LABELS).is_file():
+        return ArrayFiles(array, cell.severity), None
     folder = find_folder(root, *cell) if root.is_dir() else None
     if folder is not None:
         return FolderFiles(folder), record

@@ -9,12 +9,16 @@ from robustbench_twicing.data.imagenet_c import OTHER_SETS, SIDE, Cell
 from robustbench_twicing.errors import UserError
 
 from .generated import GeneratedImages
-from .official import OfficialImages, open_official
+from .official import CIFAR_C, OfficialImages, open_official
 
 NOTES = {
     "official": (
         "source official: the files of ImageNet-C as they are; a model of another input size gets "
         "them resized from 224 pixels, without a second crop.",
+    ),
+    CIFAR_C: (
+        "source cifar-c: the arrays of CIFAR-10-C or -100-C as they are, matched with the clean "
+        "images by position and label.",
     ),
     "generated-jpeg85": (
         "source generated-jpeg85: corrupted by this suite, with the second JPEG of the official "

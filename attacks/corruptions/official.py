@@ -11,10 +11,13 @@ from robustbench_twicing.data.imagenet_c import OFFICIAL, OTHER_SETS, SIDE, Cell
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import MissingImageError, UserError
 
-from .cell_files import CellFiles, find_files
+from .cell_files import ArrayFiles, CellFiles, find_files
 from .generated import source_name
 from .imaging.pixels import Pixels
 from .layout import class_and_stem
+
+CIFAR_C = "cifar-c"
+"""The source of images from arrays of CIFAR-10-C or -100-C."""
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,10 @@ class OfficialImages:
             place = self.folder or f"{self.root} has no folder for {self.cell.id}"
             raise MissingImageError(f"{place}: {name} is not there")
         image = read_rgb(stored)
-        if image.size == (self.side, self.side):
+        whole = image.size == (self.side, self.side)
+        if whole and (self.source != CIFAR_C or self.side == preprocessing.crop):
             return preprocessing.fit(image)
-        if self.source in OTHER_SETS:
+        if self.source in (*OTHER_SETS, CIFAR_C):  # as the clean images
             return preprocessing.pixels(image)
         width, height = image.size
         right = f"{self.side} x {self.side}"
@@ -116,8 +120,8 @@ def open_official(root: Path, cell: Cell) -> OfficialImages:
         root,
         cell,
         folder,
-        _source(cell) if record is None else source_name(jpeg=record["jpeg"]),
-        SIDE if record is None else record["side"],
+        _source(cell, folder) if record is None else source_name(jpeg=record["jpeg"]),
+        folder.side if isinstance(folder, ArrayFiles) else (record or {}).get("side", SIDE),
         len(stems),
         digest.hexdigest(),
         tuple(sorted(endings)),
@@ -125,5 +129,7 @@ def open_official(root: Path, cell: Cell) -> OfficialImages:
     )
 
 
-def _source(cell: Cell) -> str:
+def _source(cell: Cell, folder: CellFiles | None) -> str:
+    if isinstance(folder, ArrayFiles):
+        return CIFAR_C
     return cell.prefix if cell.prefix in OTHER_SETS else OFFICIAL

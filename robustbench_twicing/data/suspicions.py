@@ -47,7 +47,7 @@ def suspicions(
     """
     return (
         *_corruption(dataset),
-        *_severities_in_one_array(dataset),
+        *severities_in_one_array(dataset),
         *_training(dataset),
         *_counted_from_one(dataset),
         *other_numbering(dataset),
@@ -78,7 +78,7 @@ def _corruption(dataset: Dataset) -> Iterator[Remark]:
         )
 
 
-def _severities_in_one_array(dataset: Dataset) -> Iterator[Remark]:
+def severities_in_one_array(dataset: Dataset) -> Iterator[Remark]:
     """Whether an array holds the same images five times, as those of CIFAR-C do."""
     fifth, rest = divmod(len(dataset), len(SEVERITIES))
     if not isinstance(dataset.images, ArrayImages) or rest or fifth < _PAIRS:

@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..classifiers.classifier import Classifier
-from ..data.dataset import Remark
+from ..data.dataset import Dataset, Remark
 from ..data.summary import SURVEYED, survey, typical_side
-from ..data.suspicions import suspicions
+from ..data.suspicions import severities_in_one_array, suspicions
+from ..errors import UserError
 from ..records.manifest import DatasetRecord, Evaluation, Manifest
 from .class_subsets import count_images
 from .options import Options
@@ -26,6 +27,8 @@ def make_manifest(
     datasets = [
         (dataset_record(task), task.data, survey(task.data, most=SURVEYED)) for task in tasks
     ]
+    for task in tasks:
+        _refuse_severities(task.data)
     counts = [
         {condition.key: count_images(task.data, condition) for condition in task.conditions}
         for task in tasks
@@ -53,6 +56,15 @@ def make_manifest(
         mode="survivors" if options.survivors else "full",
         draws=options.draws,
     )
+
+
+def _refuse_severities(data: Dataset) -> None:
+    """CIFAR-C's arrays hold five severities, whose mean is no clean accuracy."""
+    for remark in severities_in_one_array(data):
+        raise UserError(
+            f"{data.name}: {remark.sentence}; give the clean test set as --data, in the same "
+            "order, and the folder of the arrays by --imagenet-c"
+        )
 
 
 def _with_remarks(record: DatasetRecord, remarks: Sequence[Remark]) -> DatasetRecord:

@@ -4,8 +4,10 @@ import json
 import pickle
 import shutil
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -124,6 +126,49 @@ def test_other_sets_have_names_of_their_own_and_are_no_part_of_mce(
     assert parse_corruptions(family) == OTHER_SETS[family]
     with pytest.raises(UserError, match=f"{family} is read from its files and not made here"):
         corruption_condition(name, 5)
+
+
+@pytest.fixture(scope="module")
+def cifar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """``test.npz`` with 20 images, and ``c/fog.npy`` with the same, darker by severity."""
+    root = tmp_path_factory.mktemp("cifar")
+    draw = np.random.default_rng(0)
+    images = draw.integers(100, 256, (20, 32, 32, 3), np.uint8)
+    labels = draw.integers(0, 10, 20)
+    np.savez(root / "test.npz", images=images, labels=labels)
+    (root / "c").mkdir()
+    np.save(root / "c" / "fog.npy", np.concatenate([images - 9 * s for s in range(1, 6)]))
+    np.save(root / "c" / "labels.npy", np.tile(labels, 5))
+    return root
+
+
+def test_arrays_of_cifar_c_are_matched_by_position_and_label(cifar: Path) -> None:
+    data = open_dataset(cifar / "test.npz")
+    source = open_official(cifar / "c", FOG)
+    assert (source.source, source.side, source.missing(data)) == ("cifar-c", 32, 0)
+    native = Preprocessing(crop=32, resize=None)
+    for index in (0, 7, 19):
+        expected = data.pixels(index, native) - 9 * 3
+        np.testing.assert_array_equal(source.pixels(data, index, native, seed=0), expected)
+    limited = data.select([5, 3])
+    np.testing.assert_array_equal(
+        source.pixels(limited, 1, native, seed=0), data.pixels(3, native) - 9 * 3
+    )
+    turned = replace(data, labels=tuple((label + 1) % 10 for label in data.labels))
+    assert source.missing(turned) == 20
+    condition = corruption_condition("fog", 3, folder=cifar / "c")
+    assert condition.flags == ("not-imagenet-c-32px",)
+
+
+def test_an_array_of_cifar_c_is_never_scored_as_clean(cifar: Path, tmp_path: Path) -> None:
+    data = open_dataset(cifar / "c" / "fog.npy", labels=cifar / "c" / "labels.npy")
+    model = Classifier(ConvNet(10), Preprocessing(32, 32), ModelRecord("convnet"))
+    with pytest.raises(UserError, match=r"five times over.*; give the clean test set as"):
+        evaluate(model, data, "clean", out=tmp_path / "run")
+    np.save(tmp_path / "fog.npy", np.zeros((7, 32, 32, 3), np.uint8))
+    np.save(tmp_path / "labels.npy", np.zeros(7, np.int64))
+    with pytest.raises(UserError, match=r"right are uint8 \(5 x N, H, H, 3\)"):
+        open_official(tmp_path, FOG)
 
 
 def test_files_of_other_sets_may_have_another_size(data: Dataset, tmp_path: Path) -> None:
