@@ -284,6 +284,10 @@ def test_tables_are_sorted_by_a_click(opened: Opened) -> None:
 def test_paper_shows_all_models_and_no_controls(opened: Opened) -> None:
     page = opened.open("#iso=0;off=1")
     page.emulate_media(media="print")
+    page.set_viewport_size({"width": 560, "height": 800})  # less than A4: the run has few columns
+    assert page.evaluate("document.querySelector('.board').offsetWidth") <= page.evaluate(
+        "document.querySelector('.hero .scroll').clientWidth"
+    )
     assert of(page, "net_b", ".board").is_visible()
     opacity = page.evaluate("getComputedStyle(document.querySelector('.board .dim')).opacity")
     assert opacity == "1"
