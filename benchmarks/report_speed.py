@@ -3,11 +3,12 @@
     python benchmarks/report_speed.py [--labels 2] [--images 2000] [--folder FOLDER] [--corruptions]
 
 Makes run folders, one a label, whose records are seeded random numbers: 111 conditions (clean, and
-FGSM, PGD and SPSA at many budgets) on every image. Then measures, each in a process of its own: a
-bare start of the command line, and the commands named. `--labels 7 --images 50000` are 39 million
-records, as many as an evaluation of seven models on ImageNet's validation images; ready-made runs
-in a folder that is given are used again. With `--corruptions` there are 100 conditions as a whole
-evaluation has them: clean, three attacks at eight budgets, ImageNet-C's 15 corruptions.
+FGSM, PGD and SPSA at many budgets) on every image, in the files of a finished run. Then measures,
+each in a process of its own: a bare start of the command line, and the commands named. `--labels 7
+--images 50000` are 39 million records, as many as an evaluation of seven models on ImageNet's
+validation images; ready-made runs in a folder that is given are used again. With `--corruptions`
+there are 100 conditions as a whole evaluation has them: clean, three attacks at eight budgets,
+ImageNet-C's 15 corruptions.
 """
 
 import argparse
@@ -37,6 +38,7 @@ from robustbench_twicing.records.manifest import DatasetRecord, Evaluation, Mani
 from robustbench_twicing.records.parts import PartRecords
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
+from robustbench_twicing.records.session import compact
 
 CLASSES = 1000
 ATTACKED = ("fgsm", "pgd", "spsa")
@@ -83,6 +85,7 @@ def make_run(
         table = make_records(label, attacked, strength, images, seed)
         costs = {condition.key: Cost(len(images), len(images), 1.0) for condition in attacked}
         folder.write_part(evaluation, part, PartRecords(table, costs))
+    compact(folder, evaluation, lambda: False)
 
 
 def _severity(condition: Condition) -> float:
@@ -93,7 +96,7 @@ def _severity(condition: Condition) -> float:
 def make_records(
     label: str, attacked: Sequence[Condition], eps: np.ndarray[Any, Any], images: Any, seed: int
 ) -> pa.Table:
-    """Records of one part, condition by condition.
+    """Records of one part, image by image as `evaluate_part` gives them.
 
     An image is as hard for one model as for another, give or take a little, and breaks where
     the budget passes what it bears; so two models differ on some images, not on most.
@@ -146,7 +149,8 @@ def make_records(
         else pa.array(columns[field.name]).cast(field.type)
         for field in RECORD_SCHEMA
     ]
-    return pa.Table.from_arrays(arrays, schema=RECORD_SCHEMA)
+    by_condition = pa.Table.from_arrays(arrays, schema=RECORD_SCHEMA)
+    return by_condition.take(np.arange(rows).reshape(count, number).T.ravel())
 
 
 def run(*arguments: str) -> Measured:
