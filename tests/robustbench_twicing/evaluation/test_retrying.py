@@ -16,6 +16,7 @@ from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.runner import Run
+from robustbench_twicing.records import session
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.tiny import convnet, noise, quick_conditions, run, table, text
 
@@ -107,6 +108,20 @@ def test_the_cost_is_that_of_both_attempts(copied: Path, fresh: Run) -> None:
         ]
     assert after[NAME]["n_forward"] > before[NAME]["n_forward"] + 3
     assert after[NAME]["seconds"] > before[NAME]["seconds"]
+
+
+def test_a_part_that_was_put_into_a_larger_file_meanwhile_is_tried_again(
+    copied: Path, fresh: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = table(evaluate(shutil.copytree(copied, copied.with_name("plain"))))
+    monkeypatch.setattr(session, "FEW", 1)
+    calls = CALLS[0]
+    done = evaluate(copied)
+    assert CALLS[0] == calls + 1
+    assert text(done.records()) == text(fresh.records())
+    assert len(parts(copied)) == 1
+    for condition, row in table(done).items():
+        assert row["n_forward"] == wanted[condition]["n_forward"]
 
 
 def test_a_finished_run_without_errors_is_left_as_it_is(copied: Path) -> None:

@@ -1,10 +1,10 @@
 """Many small files become one; whenever it is killed, nothing is lost or counted twice."""
 
-import errno
 import os
 import re
 import shutil
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -21,6 +21,7 @@ from robustbench_twicing.records import locks, session
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.locks import Ownership
 from robustbench_twicing.records.manifest import Evaluation, Manifest
+from robustbench_twicing.records.part_files import file_name
 from robustbench_twicing.records.parts import Records, read_parts, write_parts
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import EARLIER_SCHEMAS, SCHEMA_VERSION
@@ -28,8 +29,20 @@ from robustbench_twicing.records.session import compact, compact_around, quarant
 from tests.plain_manifest import plain_condition, plain_evaluation
 from tests.robustbench_twicing.records.test_run_folder import part
 
-PARTS, SIZE = 20, 2
+try:
+    import resource
+except ImportError:  # not a POSIX system
+    resource = None  # type: ignore[assignment]
+
+PARTS, SIZE = 6, 2
+FEW = session.FEW
 ABOUT = plain_evaluation("a model", PARTS * SIZE, {"pixel:clean": PARTS * SIZE})
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that six parts are many."""
+    monkeypatch.setattr(session, "FEW", 4)
 
 
 def manifest(evaluation: Evaluation = ABOUT, size: int = SIZE) -> Manifest:
@@ -81,7 +94,7 @@ def check(folder: RunFolder, wanted: Records) -> None:
 def test_a_complete_range_becomes_one_file(folder: RunFolder, wanted: Records) -> None:
     before = [folder.part(ABOUT, number) for number in range(PARTS)]
     go(folder)
-    assert names(folder) == ["part-000000-000019.parquet"]
+    assert names(folder) == ["part-000000-000005.parquet"]
     check(folder, wanted)
     for number, old in enumerate(before):
         new = folder.part(ABOUT, number)
@@ -93,23 +106,23 @@ def test_a_complete_range_becomes_one_file(folder: RunFolder, wanted: Records) -
 
 
 def test_a_range_with_a_gap_and_a_short_one_stay(tmp_path: Path) -> None:
-    folder = written(tmp_path / "run", without=5)
+    folder = written(tmp_path / "run", without=4)
     go(folder)
     assert len(names(folder)) == PARTS - 1
-    few = plain_evaluation("a model", 32, {"pixel:clean": 32})
+    few = plain_evaluation("a model", 8, {"pixel:clean": 8})
     short = RunFolder.create_or_continue(tmp_path / "short", manifest(few))
-    for number in range(16):
+    for number in range(4):
         short.write_part(few, number, part(SIZE * number))
     compact(short, few, lambda: False)
-    assert len(names(short)) == 16
+    assert len(names(short)) == 4
 
 
 def test_the_last_part_of_a_range_completes_it(tmp_path: Path, wanted: Records) -> None:
-    folder = written(tmp_path / "run", without=5)
+    folder = written(tmp_path / "run", without=4)
     with folder.owner(ABOUT) as owner:
-        folder.write_part(ABOUT, 5, part(SIZE * 5))
-        compact_around(folder, ABOUT, 5, owner)
-    assert names(folder) == ["part-000000-000019.parquet"]
+        folder.write_part(ABOUT, 4, part(SIZE * 4))
+        compact_around(folder, ABOUT, 4, owner)
+    assert names(folder) == ["part-000000-000005.parquet"]
     check(folder, wanted)
 
 
@@ -125,7 +138,7 @@ def test_a_finished_run_has_some_dozens_of_files(
     folder = RunFolder(tmp_path, Manifest((about,), keys, 0, size))
     ranges = list(session._ranges(folder, about))
     assert [number for parts in ranges for number in parts] == list(range(-(-images // size)))
-    assert sum(1 if len(parts) > session.FEW else len(parts) for parts in ranges) <= most
+    assert sum(1 if len(parts) > FEW else len(parts) for parts in ranges) <= most
     assert max(map(len, ranges)) * size * conditions <= session.MOST_RECORDS
 
 
@@ -148,7 +161,7 @@ def test_a_second_attempt_goes_before_the_larger_file(folder: RunFolder, tmp_pat
         list(range(4, PARTS)),
     ]
     go(folder)
-    assert names(folder) == ["part-000000-000019.parquet"]
+    assert names(folder) == ["part-000000-000005.parquet"]
     check(folder, wanted)
 
 
@@ -193,7 +206,7 @@ def test_killed_in_every_phase_nothing_is_lost_and_the_next_start_cleans_up(
     original: Path, wanted: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     states = set[tuple[str, ...]]()
-    for call in range(1, PARTS + 7):  # two flushes, a renaming, a flush, 1 + 20 removals
+    for call in range(1, PARTS + 7):  # two flushes, a renaming, a flush, 1 + 6 removals
         folder = RunFolder.open(shutil.copytree(original, tmp_path / f"{call}"))
         with monkeypatch.context() as patch:
             kill_at(patch, call)
@@ -205,7 +218,7 @@ def test_killed_in_every_phase_nothing_is_lost_and_the_next_start_cleans_up(
         states.add(tuple(re.sub(r"\.[0-9a-f]{16}\.", ".X.", name) for name in names(folder)))
         check(folder, wanted)
         go(folder)
-        assert names(folder) == ["part-000000-000019.parquet"]
+        assert names(folder) == ["part-000000-000005.parquet"]
         check(folder, wanted)
     assert (
         len(states) == PARTS + 2
@@ -223,7 +236,43 @@ def test_what_a_reader_has_in_hand_stays(folder: RunFolder, wanted: Records) -> 
         assert all(file.path.exists() for file in files)
         check(folder, wanted)
     go(folder)
-    assert names(folder) == ["part-000000-000019.parquet"]
+    assert names(folder) == ["part-000000-000005.parquet"]
+
+
+LONG = plain_evaluation("a model", 60 * SIZE, {"pixel:clean": 60 * SIZE})
+
+
+def work_on(path: Path) -> None:
+    """Write one part after the other, six of which become one file."""
+    session.FEW, session.MOST_RECORDS = 3, 6 * SIZE
+    folder = RunFolder.open(path)
+    with folder.owner(LONG) as owner:
+        for number in owner.claimed(range(60), partial(folder.is_there, LONG)):
+            folder.write_part(LONG, number, part(SIZE * number))
+            owner.release(number)
+            compact_around(folder, LONG, number, owner)
+    compact(folder, LONG, lambda: False)
+
+
+@pytest.mark.slow
+def test_who_reads_meanwhile_sees_every_image_once(tmp_path: Path) -> None:
+    """Two processes write parts and make few files of them."""
+    folder = RunFolder.create_or_continue(tmp_path / "run", manifest(LONG))
+    processes = [
+        get_context("forkserver").Process(target=work_on, args=(folder.path,)) for _ in range(2)
+    ]
+    for process in processes:
+        process.start()
+    seen = [set[int]()]
+    while any(process.is_alive() for process in processes):
+        index = folder.records(LONG).frame["index"]
+        assert index.is_unique
+        assert seen[-1] <= set(index)
+        seen.append(set(index))
+    assert len(set(map(len, seen))) > 2
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert folder.records(LONG).frame["index"].tolist() == list(range(60 * SIZE))
+    assert len(folder.files(LONG)) == 10
 
 
 def hold(folder: Path, number: int, pipe: Connection) -> None:
@@ -235,7 +284,7 @@ def hold(folder: Path, number: int, pipe: Connection) -> None:
 def test_what_another_process_works_on_is_left_to_it(folder: RunFolder, wanted: Records) -> None:
     here, there = get_context("forkserver").Pipe()
     place = folder.parts_folder(ABOUT)
-    other = get_context("forkserver").Process(target=hold, args=(place, 7, there))
+    other = get_context("forkserver").Process(target=hold, args=(place, 3, there))
     other.start()
     assert here.recv() is True
     go(folder)
@@ -243,7 +292,7 @@ def test_what_another_process_works_on_is_left_to_it(folder: RunFolder, wanted: 
     here.send(None)
     other.join()
     go(folder)
-    assert names(folder) == ["part-000000-000019.parquet"]
+    assert names(folder) == ["part-000000-000005.parquet"]
     check(folder, wanted)
 
 
@@ -265,24 +314,28 @@ def test_what_is_not_read_back_as_it_was_does_not_count(
     monkeypatch.setattr(session, "write_parts", wrong)
     go(folder)
     (line,) = caplog.messages
-    assert line.startswith("parts 0 to 19 stay in small files: ")
+    assert line.startswith("parts 0 to 5 stay in small files: ")
     assert len(names(folder)) == PARTS
     check(folder, wanted)
 
 
-def test_a_full_disk_leaves_the_parts_as_they_are(
-    folder: RunFolder,
-    wanted: Records,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.skipif(resource is None, reason="only POSIX systems limit the size of files")
+def test_a_disk_that_takes_no_more_leaves_the_parts_as_they_are(
+    folder: RunFolder, wanted: Records, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def full(*args: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(session, "write_parts", full)
-    go(folder)
-    assert "stay in small files" in caplog.text
-    assert len(names(folder)) == PARTS
+    assert resource is not None
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    small = max(file.path.stat().st_size for file in folder.files(ABOUT))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (small, before[1]))
+    try:
+        go(folder)
+        folder.write_part(ABOUT, 0, part(0))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    (line,) = caplog.messages
+    assert line.startswith("parts 0 to 5 stay in small files: ")
+    assert "File too large; what was finished before is kept" in line
+    assert names(folder) == [file_name(range(number, number + 1)) for number in range(PARTS)]
     check(folder, wanted)
 
 
@@ -291,33 +344,33 @@ def test_a_damaged_file_is_set_aside_with_all_its_parts(folder: RunFolder) -> No
     (file,) = folder.files(ABOUT)
     content = file.path.read_bytes()
     file.path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(UserError, match=r"part-000000-000019\.parquet is damaged"):
+    with pytest.raises(UserError, match=r"part-000000-000005\.parquet is damaged"):
         folder.records(ABOUT)
-    quarantine_damaged_parts(folder, ABOUT, [3, 7], [7])
+    quarantine_damaged_parts(folder, ABOUT, [1, 3], [3])
     assert folder.missing(ABOUT) == []
-    quarantine_damaged_parts(folder, ABOUT, [3, 7], [3])
+    quarantine_damaged_parts(folder, ABOUT, [1, 3], [1])
     assert folder.missing(ABOUT) == list(range(PARTS))
 
 
 def test_a_file_of_other_parts_is_refused(folder: RunFolder, tmp_path: Path) -> None:
     go(folder)
     (file,) = folder.files(ABOUT)
-    file.path.rename(file.path.with_name("part-000000-000018.parquet"))
+    file.path.rename(file.path.with_name("part-000000-000004.parquet"))
     with pytest.raises(UserError, match="belongs to another run, model, data set or range"):
         folder.records(ABOUT)
-    records = read_parts(file.path.with_name("part-000000-000018.parquet"))
+    records = read_parts(file.path.with_name("part-000000-000004.parquet"))
     assert len(records.metas) == PARTS
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        "part-000020.parquet",
-        "part-000000-000020.parquet",
+        "part-000006.parquet",
+        "part-000000-000006.parquet",
         "part-000003-000002.parquet",
         "part-000003-000003.parquet",
         "part-0000000.parquet",
-        "part-000000-0000019.parquet",
+        "part-000000-0000005.parquet",
         "part-000000.parquet.damaged-1",
     ],
 )
