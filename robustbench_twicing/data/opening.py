@@ -228,8 +228,9 @@ def _labelled(packed: Packed, asked: LabelRequest) -> Dataset:
 def _check_column(packed: Packed, by_folder: bool) -> None:
     if packed.archives is not None and packed.archives.form == "parquet" and not by_folder:
         raise UserError(
-            f"{packed.listing.root} has no column of labels ({', '.join(LABEL_COLUMNS)}); give "
-            f"--labels FILE with lines like {packed.listing.images[0].id},n01751748"
+            f"{packed.listing.root} has no column of numbers or texts for labels "
+            f"({', '.join(LABEL_COLUMNS)}); give --labels FILE with lines like "
+            f"{packed.listing.images[0].id},n01751748"
         )
 
 

@@ -17,8 +17,15 @@ from .parquet import Rows, list_all
 from .parquet_row import ParquetRow
 from .webdataset import label_by_neighbour, list_tars, without_neighbours
 
-FIRST_CLASSES = ("tench", "goldfish")
-"""How the descriptions of ImageNet-1k's classes 0 and 1 begin."""
+SOME_CLASSES = {
+    0: "tench",
+    1: "goldfish",
+    207: "golden retriever",
+    388: "giant panda",
+    817: "sports car",
+    954: "banana",
+}
+"""How the descriptions of some of ImageNet-1k's classes begin."""
 
 
 class Packed(NamedTuple):
@@ -117,9 +124,11 @@ def _by_column(
     if not columns.label or not listing.images:
         return None
     values = [label for rows in every for label in rows.labels]
-    by_value = {value: _index(value, columns.classes, classes, listing) for value in set(values)}
-    labels = tuple(by_value[value] for value in values)
     wnids = all(WNID.fullmatch(text) for text in _texts(values, columns.classes))
+    names = columns.classes if wnids or classes is not None else ()
+    _check_numbers(values, columns.classes, listing, in_order=not names)
+    by_value = {value: _index(value, names, classes, listing) for value in set(values)}
+    labels = tuple(by_value[value] for value in values)
     number = classes.num_classes if classes is not None else len(columns.classes) or None
     if classes is None and wnids:
         number = NUM_CLASSES
@@ -135,16 +144,23 @@ def _texts(values: Sequence[int | str], names: Sequence[str]) -> set[str]:
     return set(names) or {str(value) for value in values}
 
 
+def _check_numbers(
+    values: Sequence[int | str], names: Sequence[str], listing: Listing, *, in_order: bool
+) -> None:
+    """Refuse numbers that no class has, and 1000 classes in another order than ImageNet's."""
+    numbers = {value for value in values if isinstance(value, int)} if names else set[int]()
+    wrong = sorted(value for value in numbers if not 0 <= value < len(names))
+    if wrong:
+        raise UserError(f"{listing.root}: label {wrong[0]} is none of its {len(names)} classes")
+    if numbers and in_order:
+        _check_order(names, listing)
+
+
 def _index(
     value: int | str, names: Sequence[str], classes: OwnClasses | None, listing: Listing
 ) -> int:
     """The class that a cell means: by its name where names are known, else as it stands."""
     if isinstance(value, int) and names:
-        if not 0 <= value < len(names):
-            raise UserError(f"{listing.root}: label {value} is none of its {len(names)} classes")
-        if classes is None and not WNID.fullmatch(names[value]):
-            _check_order(names, listing)
-            return value
         value = names[value]
     index = class_index(str(value), classes)
     most = MOST_CLASSES if classes is None else classes.num_classes or MOST_CLASSES
@@ -158,10 +174,12 @@ def _index(
 
 def _check_order(names: Sequence[str], listing: Listing) -> None:
     """Refuse 1000 classes that are not ImageNet's in their usual order."""
-    begin = all(name.startswith(word) for name, word in zip(names, FIRST_CLASSES, strict=False))
-    if len(names) == NUM_CLASSES and not begin:
-        raise UserError(
-            f"{listing.root} names 1000 classes, the first ones {name_some(names[:2])}, which are "
-            f"not ImageNet-1k's in sorted order ({', '.join(FIRST_CLASSES)}); give --classes FILE "
-            "with your own class list"
-        )
+    if len(names) != NUM_CLASSES:
+        return
+    for index, begin in SOME_CLASSES.items():
+        if not names[index].lower().replace("_", " ").startswith(begin):
+            raise UserError(
+                f"{listing.root} names 1000 classes, of which number {index} is "
+                f"{name_some([names[index]])}, and not {begin} as in ImageNet-1k's sorted order; "
+                "give --classes FILE with your own class list"
+            )

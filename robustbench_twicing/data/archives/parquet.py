@@ -10,12 +10,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...errors import UserError
+from ...files.printable import name_some
 from .index import remembered, stamp_now
 from .parquet_row import BUFFER, ROWS, Shard, leaf
 
 IMAGE_COLUMNS = ("image", "img", "jpg", "png", "jpeg", "webp", "image_bytes", "bytes")
 """Names of columns of images; any other is taken where it is the only one of the right type."""
-LABEL_COLUMNS = ("label", "labels", "fine_label", "cls", "class", "target", "wnid", "synset")
+LABEL_COLUMNS = ("wnid", "synset", "label", "labels", "fine_label", "cls", "class", "target")
+"""The first one that is there counts; a wnid says more than a number."""
 
 
 class Columns(NamedTuple):
@@ -79,6 +81,8 @@ def _index(path: Path, columns: Columns) -> pa.Table:
             for batch in file.iter_batches(ROWS, columns=list(wanted.values()), use_threads=False):
                 for key, column in wanted.items():
                     values = leaf(batch, column)
+                    if pa.types.is_dictionary(values.type):
+                        values = values.dictionary_decode()
                     parts[key].append(pc.binary_length(values) if key == "size" else values)
     except (OSError, pa.ArrowException) as error:
         raise UserError(f"{path} is damaged or cut short ({error}); download it again") from error
@@ -106,6 +110,9 @@ def _columns(path: Path) -> Columns:
         raise UserError(
             f"{path} is no Parquet file, damaged or cut short ({error}); download it again"
         ) from error
+    twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
+    if twice:
+        raise UserError(f"{path} has several columns called {name_some(twice)}; write it anew")
     images = {field.name: _content(field) for field in schema if _content(field)}
     named = [name for name in IMAGE_COLUMNS if name in images] or list(images)
     if len(named) != 1 and (not named or named[0] not in IMAGE_COLUMNS):
@@ -116,7 +123,8 @@ def _columns(path: Path) -> Columns:
     content = images[named[0]]
     field = schema.field(named[0]).type
     has_names = pa.types.is_struct(field) and any(part.name == "path" for part in field)
-    label = next((name for name in LABEL_COLUMNS if _is_label(schema, name)), "")
+    label = next((name for name in LABEL_COLUMNS if name in schema.names), "")
+    label = label if label and _are_labels(schema.field(label).type) else ""
     return Columns(
         content, f"{named[0]}.path" if has_names else "", label, _class_names(schema, label)
     )
@@ -136,11 +144,10 @@ def _is_binary(kind: pa.DataType) -> bool:
     return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
-def _is_label(schema: pa.Schema, name: str) -> bool:
-    if name not in schema.names:
-        return False
-    kind = schema.field(name).type
-    return bool(pa.types.is_integer(kind) or pa.types.is_string(kind))
+def _are_labels(kind: pa.DataType) -> bool:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(pa.types.is_integer(kind) or is_text)
 
 
 def _class_names(schema: pa.Schema, label: str) -> tuple[str, ...]:

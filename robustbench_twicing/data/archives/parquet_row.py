@@ -105,8 +105,10 @@ class _Readers:
                 if stamp_of(shard.path.stat()) != shard.at:
                     raise UnreadableError(f"{shard.path} was changed after it was opened")
                 return self._reader(shard).content(row)
-            except (OSError, pa.ArrowException, StopIteration) as error:
-                self._open.pop(shard, None)
+            except BaseException as error:
+                self._open.pop(shard, None)  # it may stand between two rows
+                if not isinstance(error, OSError | pa.ArrowException | StopIteration):
+                    raise
                 raise UnreadableError(f"{shard.path} cannot be read: {error}") from error
 
     def _reader(self, shard: Shard) -> _Reader:
@@ -122,7 +124,8 @@ _readers = _Readers()
 
 
 def leaf(batch: Any, column: str) -> Any:
-    """A column of a batch by its path, ``image.bytes``."""
-    name, _, part = column.partition(".")
-    values = batch.column(name)
-    return pc.struct_field(values, part) if part else values
+    """A column of a batch by its path, ``image.bytes``; names of columns may have dots, too."""
+    if column in batch.schema.names:
+        return batch.column(column)
+    name, _, part = column.rpartition(".")
+    return pc.struct_field(batch.column(name), part)

@@ -3,12 +3,16 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from robustbench_twicing.data.archives import parquet_row
+from robustbench_twicing.data.archives.opening import SOME_CLASSES
 from robustbench_twicing.data.archives.parquet import list_rows
+from robustbench_twicing.data.archives.parquet_row import ROWS, ParquetRow, leaf
 from robustbench_twicing.data.imagenet import wnids
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
@@ -41,9 +45,14 @@ def test_names_of_classes_decide(tmp_path: Path) -> None:
     assert turned.labels == (0, 1, 0)
     by_wnid = open_dataset(named(tmp_path / "w.parquet", ["n01443537", "n01440764"], [1, 0]))
     assert (by_wnid.labels, by_wnid.num_classes) == ((0, 1), 1000)
-    usual = ["tench, Tinca tinca", "goldfish, Carassius auratus", *map(str, range(998))]
+    usual = [SOME_CLASSES.get(number, "else") + ", Tinca tinca" for number in range(1000)]
     imagenet = open_dataset(named(tmp_path / "i.parquet", usual, [999, 0]))
     assert (imagenet.labels, imagenet.num_classes) == ((999, 0), 1000)
+    usual[388], usual[389] = usual[389], usual[388]
+    with pytest.raises(UserError, match="of which number 388 is else, Tinca tinca, and not giant"):
+        open_dataset(named(tmp_path / "i.parquet", usual, [999, 0]))
+    mixed = open_dataset(named(tmp_path / "m.parquet", ["goldfish", "n01440764", "x"], [0, 1, 2]))
+    assert (mixed.labels, mixed.num_classes) == ((0, 1, 2), 3)
 
 
 def test_labels_as_texts_and_numbers(tmp_path: Path) -> None:
@@ -51,6 +60,29 @@ def test_labels_as_texts_and_numbers(tmp_path: Path) -> None:
     assert open_dataset(texts).labels == (1, 0)
     numbers = open_dataset(write_parquet(tmp_path / "n.parquet", rows("a", "b"), label=[7, 3]))
     assert (numbers.labels, numbers.num_classes) == ((7, 3), None)
+
+
+def test_the_first_column_of_labels_counts(tmp_path: Path) -> None:
+    """And no other takes its place where it is of a type that says no class."""
+    path, wnids = tmp_path / "a.parquet", ["n01443537", "n01440764"]
+    write_parquet(path, rows("a", "b"), label=[5, 6], wnid=wnids)
+    assert open_dataset(path).labels == (1, 0)
+    for texts in (pa.array(wnids).dictionary_encode(), pa.array(wnids, pa.large_string())):
+        write_parquet(path, rows("a", "b"), **{"label": texts, "class": [5, 6]})
+        assert open_dataset(path).labels == (1, 0)
+    write_parquet(path, rows("a", "b"), label=[0.5, 1.5], target=[5, 6])
+    with pytest.raises(UserError, match="has no column of numbers or texts for labels"):
+        open_dataset(path)
+
+
+def test_columns_have_names_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table([[PNG], [1], [2]], ["jpg", "label", "label"]), path)
+    with pytest.raises(UserError, match="has several columns called label"):
+        open_dataset(path)
+    pq.write_table(pa.table({"my.jpg": [PNG], "label": [2]}), path)
+    dataset = open_dataset(path)
+    assert (read(dataset.images.files[0]), dataset.labels) == (PNG, (2,))  # type: ignore[attr-defined]
 
 
 def test_ids_are_the_images_names_or_their_numbers(tmp_path: Path) -> None:
@@ -81,12 +113,35 @@ def test_rows_are_read_in_any_order_across_row_groups(tmp_path: Path) -> None:
     assert [file.size for file in files] == [len(content) for content in contents]
 
 
+def test_no_row_is_taken_for_another_after_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pictures = [picture("a.png", seed) for seed in range(3 * ROWS)]
+    images = [{"bytes": content, "path": None} for content in pictures]
+    shard = list_rows(write_parquet(tmp_path / "a.parquet", images, groups=3 * ROWS)).shard
+    last = ParquetRow("", shard, 3 * ROWS - 1, len(pictures[-1]))
+    failures = iter([MemoryError()])
+
+    def short(*asked: Any) -> Any:
+        for failure in failures:
+            raise failure
+        return leaf(*asked)
+
+    assert read(last._replace(row=0)) == pictures[0]
+    monkeypatch.setattr(parquet_row, "leaf", short)
+    with pytest.raises(MemoryError):
+        read(last)
+    assert read(last) == pictures[-1]
+
+
 def test_columns_that_are_missing_are_named(tmp_path: Path) -> None:
     pq.write_table(pa.table({"text": ["a"], "label": [0]}), tmp_path / "t.parquet")
     with pytest.raises(UserError, match=r"no column of images .* but text, label"):
         open_dataset(tmp_path / "t.parquet")
     path = write_parquet(tmp_path / "n.parquet", rows("a.png"))
-    with pytest.raises(UserError, match=r"no column of labels .*; give --labels FILE with lines"):
+    with pytest.raises(
+        UserError, match=r"no column of numbers or texts for labels .*; give --labels FILE with l"
+    ):
         open_dataset(path)
     (tmp_path / "labels.txt").write_text("a.png n01443537\n")
     assert open_dataset(path, labels=tmp_path / "labels.txt").labels == (1,)
@@ -110,7 +165,7 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="label 'cat' is not a wnid or a class index; --classes"):
         open_dataset(path)
     named(path, [f"class {number}" for number in range(1000)], [0])
-    with pytest.raises(UserError, match="are not ImageNet-1k's in sorted order"):
+    with pytest.raises(UserError, match="not tench as in ImageNet-1k's sorted order"):
         open_dataset(path)
     os.truncate(path, path.stat().st_size - 5)
     with pytest.raises(UserError, match="is no Parquet file, damaged or cut short"):
