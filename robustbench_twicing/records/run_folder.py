@@ -103,7 +103,8 @@ class RunFolder:
 
     def files(self, evaluation: Evaluation) -> list[PartFile]:
         """The parts that are there and the files that have them, in order."""
-        return part_files(self.parts_folder(evaluation), self.part_count(evaluation))
+        with self.reading():  # a folder is listed piece by piece, and files must not go meanwhile
+            return part_files(self.parts_folder(evaluation), self.part_count(evaluation))
 
     def file_of(self, evaluation: Evaluation, part: int) -> PartFile | None:
         """Where a part is; None where it has not been written."""

@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count
 from multiprocessing import get_context
@@ -273,6 +273,27 @@ def test_who_reads_meanwhile_sees_every_image_once(tmp_path: Path) -> None:
     assert [process.exitcode for process in processes] == [0, 0]
     assert folder.records(LONG).frame["index"].tolist() == list(range(60 * SIZE))
     assert len(folder.files(LONG)) == 10
+
+
+def test_a_folder_that_is_listed_meanwhile_has_all_its_parts(
+    folder: RunFolder, wanted: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The larger file is not in what was listed before, nor the small ones in what comes after."""
+    monkeypatch.setattr(locks, "PATIENCE", 0)
+    iterdir = Path.iterdir
+
+    def in_pieces(path: Path) -> Iterator[Path]:
+        monkeypatch.setattr(Path, "iterdir", iterdir)
+        listed = sorted(iterdir(path))
+        yield from listed[:2]
+        go(folder)
+        yield from (file for file in listed[2:] if file.exists())
+
+    monkeypatch.setattr(Path, "iterdir", in_pieces)
+    assert folder.missing(ABOUT) == []
+    go(folder)
+    assert names(folder) == ["part-000000-000005.parquet"]
+    check(folder, wanted)
 
 
 def hold(folder: Path, number: int, pipe: Connection) -> None:
