@@ -159,6 +159,8 @@ def _work(
     folder: RunFolder, evaluation: Evaluation, options: Options, attempted: Attempted
 ) -> Work:
     parts = options.shard.parts(range(folder.part_count(evaluation)))
+    # Before a finished run is taken for one that needs no note of who worked on it.
+    quarantine_damaged_parts(folder, evaluation, parts, options.shard.first_parts(parts))
     return Work(folder, evaluation, parts, attempted)
 
 
@@ -168,8 +170,6 @@ def _evaluate(
     """One model, on its device, on one data set: parts that are missing, then error rows again."""
     data, folder, evaluation = context.data, work.folder, work.evaluation
     size = folder.manifest.part_size
-    mine = options.shard.first_parts(work.parts)
-    quarantine_damaged_parts(folder, evaluation, work.parts, mine)
     compact(folder, evaluation, lambda: stop.now)
     sources = {one.key: one.images for one in conditions if one.images is not None}
     maker = Maker(data, context.classifier.preprocessing, sources, options.seed, size)

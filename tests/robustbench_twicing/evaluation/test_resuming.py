@@ -12,6 +12,7 @@ from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records import session
+from robustbench_twicing.records.manifest import SESSIONS
 from tests.tiny import MemoryImages, convnet, noise, run
 
 IMAGES = 30
@@ -87,3 +88,14 @@ def test_images_that_could_not_be_read_at_first_are_no_reason(tmp_path: Path) ->
     data = noise(6, bad=[0, 1, 2])
     for _ in range(2):
         assert run(convnet(), data, [clean()], tmp_path / "run", **options).complete
+
+
+def test_who_repairs_a_finished_run_is_noted(tmp_path: Path) -> None:
+    """Its records may be of another machine than those that were there."""
+    done = run(convnet(), noise(4), [clean()], tmp_path / "run", batch_size=4)
+    (evaluation,) = done.folder.manifest.evaluations
+    done.folder.part_path(evaluation, 0).write_bytes(b"nothing")
+    assert len(list((tmp_path / "run" / SESSIONS).iterdir())) == 1
+    for _ in ("repaired", "a look at a finished run"):
+        assert run(convnet(), noise(4), [clean()], tmp_path / "run", batch_size=4).complete
+        assert len(list((tmp_path / "run" / SESSIONS).iterdir())) == 2
