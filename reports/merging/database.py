@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.schema import RECORD_SCHEMA
 
+from .entry import Files
 from .tally import Tally
 
 MEMORY = "1GB"
@@ -30,18 +31,6 @@ NAMES = ("label", "dataset", "protocol", "condition")
 NAMED = pa.schema(
     [("source", pa.int32()), ("entry", pa.int32()), *((name, pa.string()) for name in NAMES)]
 )
-
-
-class Files(NamedTuple):
-    """Parquet files of parts with the same columns.
-
-    Attributes:
-        paths: of the files.
-        images: positions in the data set of the records that count, where these are not all.
-    """
-
-    paths: tuple[Path, ...]
-    images: range | None = None
 
 
 class Source(NamedTuple):

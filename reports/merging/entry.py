@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.errors import UserError
@@ -87,3 +88,15 @@ def renamed(entries: Sequence[Entry], names: Mapping[str, str]) -> tuple[Entry, 
             "different names"
         )
     return tuple(replace(entry, shown_as=names.get(entry.label, "")) for entry in entries)
+
+
+class Files(NamedTuple):
+    """Parquet files of parts with the same columns.
+
+    Attributes:
+        paths: of the files.
+        images: positions in the data set of the records that count, where these are not all.
+    """
+
+    paths: tuple[Path, ...]
+    images: range | None = None

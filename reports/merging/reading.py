@@ -20,7 +20,8 @@ from robustbench_twicing.records.run_folder import RunFolder
 
 from .blocks import Block, Plan
 from .columns import NEEDED
-from .database import Files, thread_count
+from .database import thread_count
+from .entry import Files
 from .strongest import Ensemble, have_worst
 from .tally import Tally
 

@@ -3,6 +3,7 @@
 The numbers are the same but for rounding.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, get_args
 
 import torch
@@ -32,6 +33,18 @@ def check_kernels(kernels: str, device: torch.device) -> str:
             f"torch {torch.__version__}; use plain"
         )
     return kernels
+
+
+def describe_kernels(models: Iterable[Classifier]) -> str:
+    """How networks are computed, which changes no more than rounding."""
+    settings = {_kernels_of(model.record.details) for model in models}
+    return ", ".join(sorted(text for text in settings if text))
+
+
+def _kernels_of(details: Mapping[str, Any]) -> str:
+    attention = details.get("sizes", {}).get("attention", "auto")
+    names = [str(details.get(name, "")) for name in ("kernels", "memory_format")]
+    return " ".join([*names, *([f"{attention} attention"] if attention != "auto" else [])]).strip()
 
 
 def check_memory_format(memory_format: str) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import filterfalse, islice, takewhile
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import torch
@@ -16,6 +15,7 @@ from ..classifiers.classifier import Classifier
 from ..classifiers.device import choose_device
 from ..classifiers.efficiency import fitting_batch
 from ..classifiers.gradient import eval_mode
+from ..classifiers.kernels import describe_kernels
 from ..classifiers.network_state import NetworkState
 from ..classifiers.precision import check_precision, full_fp32
 from ..conditions.condition import Condition
@@ -106,7 +106,7 @@ def evaluate_models(
     tasks_by_name = {task.data.name: task for task in tasks}
     score_8bit = _score_8bit(folder, options)
     note = describe_environment(device) | {
-        "kernels": _kernels(models.values()),
+        "kernels": describe_kernels(models.values()),
         "batch_size": options.batch_size or "auto",
     }
     attempted = Attempted()
@@ -214,18 +214,6 @@ def _evaluate(
                     if stop.now:
                         return
     compact(folder, evaluation, lambda: stop.now)
-
-
-def _kernels(models: Iterable[Classifier]) -> str:
-    """How the processor computes, which changes no more than rounding."""
-    settings = {_kernels_of(model.record.details) for model in models}
-    return ", ".join(sorted(text for text in settings if text))
-
-
-def _kernels_of(details: Mapping[str, Any]) -> str:
-    attention = details.get("sizes", {}).get("attention", "auto")
-    names = [str(details.get(name, "")) for name in ("kernels", "memory_format")]
-    return " ".join([*names, *([f"{attention} attention"] if attention != "auto" else [])]).strip()
 
 
 def _store(folder: RunFolder, options: Options) -> AdversarialStore | None:

@@ -12,7 +12,7 @@ import pytest
 
 from reports import merge, results
 from reports.merging import database
-from reports.merging.database import Files
+from reports.merging.entry import Files
 from reports.merging.runs import Runs
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.errors import UserError

@@ -201,7 +201,7 @@ def test_other_data_models_and_conditions_are_refused_by_name(whole: Run) -> Non
         (convnet(), noise(11, seed=1), CONDITIONS, "images of tiny.fingerprint is "),
         (convnet(), other_labels(), CONDITIONS, "images of tiny.fingerprint is "),
         (convnet(), noise(10), CONDITIONS, "images of tiny.n_images is 11 there and 10"),
-        (convnet(), data, CONDITIONS[:-1], "of conditions on tiny, pixel:noise@4/255 is there and not here"),
+        (convnet(), data, CONDITIONS[:-1], "conditions on tiny, pixel:noise@4/255 is there"),
         (
             convnet(),
             data,
