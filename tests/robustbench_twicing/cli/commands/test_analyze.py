@@ -287,7 +287,7 @@ def test_kernels_need_neither_model_nor_images(tmp_path: Path) -> None:
         (("--analysis", "kernels", "--pictures", "2"), "--pictures is for --analysis attention"),
         ((*VIT, *PHOTOS, "--under", ""), "--under names no condition; write it like --under pgd@"),
         ((*VIT, *PHOTOS, "--under", "pgdd@1/255"), "autoattack, fgsm, noise, patch"),
-        ((*VIT, *PHOTOS, "--batch-size", "0"), "--batch-size 0 is not a positive number"),
+        ((*VIT, *PHOTOS, "--batch-size", "0"), "--batch-size '0' is not a positive number"),
         (("--model", "timm:resnet18=random:0", *PHOTOS), "supported are DeiT and its variants"),
     ],
 )
