@@ -197,7 +197,8 @@ def _recorded(
     shown = [one.id for one in folder.manifest.conditions if one.images is None]
     missing = set(folder.missing(evaluation))
     finished = [part for part in range(folder.part_count(evaluation)) if part not in missing]
-    some = finished[:: max(1, len(finished) // PARTS)][:PARTS]
+    last, most = len(finished) - 1, max(1, PARTS - 1)
+    some = sorted({finished[last * number // most] for number in range(most + 1) if finished})
     for part, records in folder.some_parts(evaluation, some):
         rows = records.table.to_pandas().dropna(subset=["pixels_sha256"])
         looked_into = [rows[rows["condition"].isin(shown)].head(1)]

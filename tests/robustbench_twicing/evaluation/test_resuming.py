@@ -70,8 +70,9 @@ def test_images_that_were_replaced_are_noticed(
 
 
 @pytest.mark.slow
-def test_a_few_parts_spread_over_the_run_are_looked_into(tmp_path: Path) -> None:
-    begun(tmp_path / "run", 1)
+@pytest.mark.parametrize("batch_size", [1, 2])
+def test_a_few_parts_spread_over_the_run_are_looked_into(batch_size: int, tmp_path: Path) -> None:
+    begun(tmp_path / "run", batch_size)
 
     def last_third(data: Dataset) -> Replaced:
         assert isinstance(data.images, MemoryImages)
@@ -79,7 +80,7 @@ def test_a_few_parts_spread_over_the_run_are_looked_into(tmp_path: Path) -> None
         return Replaced(arrays)
 
     with pytest.raises(UserError, match=r"image2\d\.png of tiny is not what it was"):
-        run(convnet(), replaced(last_third), [clean()], tmp_path / "run", batch_size=1)
+        run(convnet(), replaced(last_third), [clean()], tmp_path / "run", batch_size=batch_size)
 
 
 @pytest.mark.slow
