@@ -47,8 +47,8 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
 PROGRAMS = ("python", "robustbench-twicing", "torchrun", "srun", "scontrol", "make", "pip")
-NOTE = '#!/bin/bash\nprintf "%s\\0" "$(basename "$0")" "$@" $\'\\n\' >> "$NOTES"\n'
-"""In one write, since some commands are begun in the background."""
+NOTE = '#!/bin/bash\nprintf "%s\\0" "$(basename "$0")" "$@" $\'\\036\' >> "$NOTES"\n'
+"""In one write, since some commands are begun in the background: bash writes line by line."""
 BLOCK = re.compile(r"(?:^(?: {4}|\t).*\n|^ *\n)+", re.MULTILINE)
 INLINE = re.compile(r"`((?:python run_eval\.py|robustbench-twicing) [^`]+)`")
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -120,7 +120,7 @@ def calls(script: str, folder: Path) -> list[list[str]]:
         check=False,
     )
     assert ended.returncode == 0, f"{script}\n{ended.stderr}"
-    lines = notes.read_text().split("\0\n\0")[:-1]
+    lines = notes.read_text().split("\0\036\0")[:-1]
     return [line.split("\0") for line in lines]
 
 

@@ -1,14 +1,16 @@
-"""Mean and std that a checkpoint keeps among its weights, as buffers of a normalising layer."""
+"""Mean and std that a checkpoint keeps: buffers of a normalising layer, or settings beside them."""
 
+import math
 import re
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
 from ..data.preprocessing import RGB
 from ..errors import UserError
-from .contents import strip_prefixes
+from .contents import entries, strip_prefixes
+from .declared import ARGUMENTS, training_facts
 from .differences import prefix_before
 
 _NAMES = re.compile(
@@ -70,6 +72,41 @@ def take_constants(
     if prefix := prefix_before(network, rest):
         rest = {key.removeprefix(prefix): tensor for key, tensor in rest.items()}
     return rest, Constants(mean, std, keys)
+
+
+def declared_constants(content: Any) -> Constants | None:
+    """Mean and std that a training file has beside its weights; None where it has not both.
+
+    Args:
+        content: of the file, which has them at the top or among its arguments.
+    """
+    facts = training_facts(content)
+    homes = {"": dict(entries(content)), **{home: facts.get(home) for home in ARGUMENTS}}
+    for home, values in homes.items():
+        if not isinstance(values, dict) or values.get("mean") is None or values.get("std") is None:
+            continue
+        pair = [_numbers(values[name]) for name in ("mean", "std")]
+        if pair[0] is not None and pair[1] is not None:
+            mean, std = _of_pixels(pair[0], pair[1])
+            names = [f"{home}.{name}".removeprefix(".") for name in ("mean", "std")]
+            return Constants(mean, std, (names[0], names[1]))
+    return None
+
+
+def _numbers(value: Any) -> RGB | None:
+    """Three finite numbers, as one, as three or as text of three; None for anything else."""
+    if isinstance(value, Tensor):
+        value = [str(number) for number in value.float().flatten()[:4].numpy()]
+    parts = re.findall(r"[^\s,\[\]()]+", value) if isinstance(value, str) else value
+    parts = list(parts[:4]) if isinstance(parts, (list, tuple)) else [parts]
+    try:
+        numbers = [float(part) for part in parts]
+    except (TypeError, ValueError):
+        return None
+    if len(numbers) not in (1, 3) or not all(map(math.isfinite, numbers)) or min(numbers) < 0:
+        return None
+    red, green, blue = numbers * 3 if len(numbers) == 1 else numbers
+    return red, green, blue
 
 
 def _triple(key: str, tensor: Tensor, source: str) -> RGB:

@@ -18,6 +18,8 @@ MOST_ITEMS, DEEPEST_VALUE = 2**17, 50
 """Of an argument that is shown: items on one level, and levels. Lists that share lists print
 without end."""
 OVERRIDE_FLAG = "arch-override"
+ARGUMENTS = ("args", "hyper_parameters", "config")
+"""Where training scripts keep their arguments."""
 
 
 def training_facts(content: Any) -> dict[str, Any]:
@@ -29,7 +31,7 @@ def training_facts(content: Any) -> dict[str, Any]:
     facts = {}
     for key, value in entries(content):
         arguments = _arguments(value)
-        if key in ("args", "hyper_parameters", "config") and arguments is not None:
+        if key in ARGUMENTS and arguments is not None:
             facts[key] = {str(name): _plain(part) for name, part in arguments.items()}
         elif isinstance(key, str) and key not in WRAPPERS and _is_plain(value):
             facts[key] = _plain(value)
@@ -40,7 +42,7 @@ def declared_architectures(content: Any) -> dict[str, str]:
     """The names a file gives to its architecture: where it says so -> what it says."""
     facts = training_facts(content)
     named = {key: facts.get(key) for key in ("arch", "architecture", "model_name")}
-    for home in ("args", "hyper_parameters", "config"):
+    for home in ARGUMENTS:
         arguments = facts.get(home)
         if isinstance(arguments, dict):
             named |= {f"{home}.{key}": arguments.get(key) for key in ("model", "arch")}

@@ -13,7 +13,7 @@ from .architecture import Anatomy, anatomy
 from .beside.adapter import refuse_unmerged
 from .beside.config_file import read_expected
 from .candidates import Candidate, recognise
-from .constants import take_constants
+from .constants import declared_constants, take_constants
 from .contents import both_kinds, entries
 from .declared import declared_architectures, training_facts
 from .differences import group_keys
@@ -96,24 +96,38 @@ def inspect_checkpoint(path: str | Path) -> Inspection:
         notes[kind] = (*weights.notes, *renamed)
     first = next(iter(modern.values()))
     keys = [str(key) for key, _ in entries(file.content)]
-    bare = any(weights.key == "" for weights in kinds.values())
+    at_top = any(weights.key == "" for weights in kinds.values())
+    bare = _without_constants(first)
     return Inspection(
         file=file,
-        top=() if bare else tuple(keys),
+        top=() if at_top else tuple(keys),
         facts=training_facts(file.content),
         declared=declared_architectures(file.content),
         weights={
             kind: _facts(weights.key, modern[kind], notes[kind]) for kind, weights in kinds.items()
         },
         ema_difference=_difference(modern),
-        seen=anatomy(first),
-        candidates=recognise(first),
-        remarks=tuple(_remarks(file.path, first)),
+        seen=anatomy(bare),
+        candidates=recognise(bare),
+        remarks=tuple(_remarks(file, first)),
     )
 
 
-def _remarks(path: Path, state_dict: Mapping[str, Tensor]) -> Iterator[str]:
+def _without_constants(state_dict: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """The weights without a normalising layer's numbers, as far as these are clear."""
+    try:
+        rest, constants = take_constants(state_dict, (), "")
+    except UserError:  # which a remark says
+        return state_dict
+    layers = {key.partition(".")[0] for key in rest}
+    if constants is None or len(layers) != 1:
+        return rest
+    return {key.partition(".")[2]: tensor for key, tensor in rest.items()}
+
+
+def _remarks(file: Checkpoint, state_dict: Mapping[str, Tensor]) -> Iterator[str]:
     """What `load_model` would say of the files beside, and of the weights before all networks."""
+    path = file.path
     try:
         expected = read_expected(path)
         yield from expected.notes
@@ -127,6 +141,8 @@ def _remarks(path: Path, state_dict: Mapping[str, Tensor]) -> Iterator[str]:
         _, constants = take_constants(state_dict, (), str(path))
         if constants is not None:
             yield f"Mean and std are among the weights: {' and '.join(constants.keys)}."
+        elif (constants := declared_constants(file.content)) is not None:
+            yield f"Mean and std are beside the weights: {' and '.join(constants.keys)}."
     except UserError as error:
         yield f"{error}."
 

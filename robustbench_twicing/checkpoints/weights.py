@@ -13,7 +13,7 @@ from ..models.spec import ModelSpec
 from .architecture import is_ambiguous
 from .beside.adapter import merge_adapter, refuse_unmerged
 from .bundled import ZOO, bundled_file
-from .constants import Constants, take_constants
+from .constants import Constants, declared_constants, take_constants
 from .contents import Choice, Weights, find_weights
 from .declared import check_declared, declared_architectures, training_facts
 from .hub import fetch_pretrained, timm_state_dict
@@ -190,6 +190,7 @@ class _File:
         constants = None
         if self.spec is not None:
             state_dict, constants = take_constants(state_dict, keys, source)
+            constants = constants or declared_constants(file.content)
         loaded = load_into(
             network, state_dict, source=source, asked=self.asked, taken_off=chosen.prefix
         )

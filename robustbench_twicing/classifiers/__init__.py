@@ -16,6 +16,7 @@ __all__ = [
     "device",
     "efficiency",
     "gradient",
+    "kernels",
     "loading",
     "making",
     "network_state",

@@ -184,7 +184,9 @@ def _open_images(path: Path, asked: LabelRequest) -> Dataset:
         classes = tiny_classes(tiny, asked.class_order)
         tinys = asked._replace(file=tiny.annotations, classes=classes)
         dataset = _labelled(open_images(tiny.images, classes, labels=False), tinys)
-        return replace(dataset, name=tiny.wnids.parent.name)
+        note = f"classes are numbered by {classes.source}"
+        named = replace(dataset, name=tiny.wnids.parent.name, notes=(*dataset.notes, note))
+        return named.remarked(order_of_wnids(classes))
     if asked.class_order is not None:
         raise UserError(
             f"--class-order {asked.class_order}: {path} is not Tiny ImageNet as it is downloaded, "

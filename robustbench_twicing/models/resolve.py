@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from difflib import get_close_matches
+from pathlib import Path
 
 from ..errors import UserError
 from .family import refuse_unsupported
@@ -66,6 +67,11 @@ def _find(name: str) -> ModelSpec:
         return theirs
     near = _near(name, timm_names())
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    if Path(name).exists():
+        hint = (
+            f" {name} is a place on this machine: give NAME={name} for weights of a model called "
+            f"NAME, or hf:{name} for a folder of Hugging Face."
+        )
     raise UserError(
         f"no model is called {name!r}, here or in timm.{hint} The command `models` lists ours."
     )

@@ -161,8 +161,10 @@ def _with_constants(
         return preprocessing, []
     kept = {"mean": given.constants.mean, "std": given.constants.std}
     listed = ", ".join(f"{part} {value}" for part, value in kept.items())
-    note = f"{' and '.join(given.constants.keys)} in the file say: {listed}."
     asked = {part: kept[part] for part in kept if parts[part] is None}
+    replaced = " and ".join(f"--{part}" for part in kept if part not in asked)
+    above = f"; {replaced} replaces that" if replaced else ""
+    note = f"{' and '.join(given.constants.keys)} in the file say: {listed}{above}."
     return preprocessing.override(**asked), [note]
 
 

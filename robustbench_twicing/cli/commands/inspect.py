@@ -130,7 +130,10 @@ def _candidates(console: Console, inspection: Inspection) -> None:
     from ...checkpoints.candidates import same_keys
 
     if not inspection.candidates:
-        console.print("No model of the table fits; one of timm's may (timm:NAME).\n")
+        console.print(
+            "No model of the table fits; one of timm's may (timm:NAME), and a Hugging Face "
+            "folder evaluates as hf:FOLDER.\n"
+        )
         return
     table = Table(title="Models that fit", title_justify="left")
     table.add_column("name", overflow="fold")

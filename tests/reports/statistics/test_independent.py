@@ -17,7 +17,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.proportion import proportion_confint
 
 from reports import Runs, merge, print_results, results
-from reports.page import render, write_page
+from reports.page import write_page
 from reports.statistics.comparison import compare
 from reports.tables.formats.as_latex import as_latex
 from reports.tables.formats.as_text import as_csv, as_json
@@ -137,10 +137,7 @@ def test_the_console_shows_these_numbers(runs: Runs, raw: pd.DataFrame) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_has_these_numbers_in_full(
-    runs: Runs, raw: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(render, "pictures", lambda *_, **__: iter(()))  # slow, and not read here
+def test_the_page_has_these_numbers_in_full(runs: Runs, raw: pd.DataFrame, tmp_path: Path) -> None:
     text = write_page(runs, results(runs), tmp_path).read_text()
     text = text[text.index('<section id="all">') :].replace("<wbr>", "")
     cells_found: dict[tuple[str, str], list[float]] = {}

@@ -1,5 +1,6 @@
 """Mean and std among the weights are followed, and never dropped."""
 
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,54 @@ def test_a_files_own_constants_are_those_of_the_model(
     assert f"{mean} and {std}".replace("module.", "") in inspect_checkpoint(file).remarks[0]
     bundled = load_model("fmnist_deit", "bundled").record
     assert model.record.weights_sha256 == bundled.weights_sha256
-    asked = load_model("fmnist_deit", file, mean=(0.1, 0.2, 0.3)).preprocessing
-    assert (asked.mean, asked.std) == ((0.1, 0.2, 0.3), (0.25,) * 3)
+    assert "fmnist_deit" in [one.name for one in inspect_checkpoint(file).candidates]
+    asked = load_model("fmnist_deit", file, mean=(0.1, 0.2, 0.3))
+    assert asked.preprocessing.mean == (0.1, 0.2, 0.3)
+    assert asked.preprocessing.std == (0.25,) * 3
+    assert any(note.endswith("; --mean replaces that.") for note in asked.record.notes)
+
+
+BESIDE: list[tuple[dict[str, Any], str]] = [
+    ({"mean": [0.5, 0.5, 0.5], "std": [0.25, 0.25, 0.25]}, "mean and std"),
+    ({"mean": HALF.flatten().expand(3), "std": HALF[0, 0] / 2}, "mean and std"),
+    ({"mean": 127.5, "std": 63.75}, "mean and std"),
+    ({"args": Namespace(mean=(0.5,) * 3, std=(0.25,) * 3)}, "args.mean and args.std"),
+    ({"hyper_parameters": {"mean": "0.5, 0.5, 0.5", "std": "[0.25]"}}, "hyper_parameters.mean"),
+]
+
+
+@pytest.mark.parametrize(("settings", "said"), BESIDE)
+def test_constants_beside_the_weights_are_those_of_the_model_too(
+    settings: dict[str, Any], said: str, weights: dict[str, Tensor], tmp_path: Path
+) -> None:
+    file = tmp_path / "c.pth"
+    torch.save({"state_dict": weights, **settings}, file)
+    model = load_model("fmnist_deit", file)
+    assert model.preprocessing.mean == (0.5,) * 3
+    assert model.preprocessing.std == (0.25,) * 3
+    assert any(note.startswith(said) for note in model.record.notes)
+    assert any(f"beside the weights: {said}" in line for line in inspect_checkpoint(file).remarks)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"mean": [0.5] * 3},
+        {"mean": None, "std": None},
+        {"mean": 0.91, "std": "unknown"},
+        {"mean": [0.5, 0.5], "std": [0.5, 0.5]},
+        {"mean": ["a", "b", "c"], "std": [0.5] * 3},
+        {"mean": float("nan"), "std": 1.0},
+        {"args": {"mean": [-1.0] * 3, "std": [1.0] * 3}},
+    ],
+)
+def test_what_is_no_pair_of_constants_beside_the_weights_is_none(
+    settings: dict[str, Any], weights: dict[str, Tensor], tmp_path: Path
+) -> None:
+    file = tmp_path / "c.pth"
+    torch.save({"state_dict": weights, **settings}, file)
+    preprocessing = load_model("fmnist_deit", file).preprocessing
+    assert preprocessing == load_model("fmnist_deit", "bundled").preprocessing
 
 
 def test_constants_of_pixels_up_to_255_become_those_of_pixels_up_to_one() -> None:

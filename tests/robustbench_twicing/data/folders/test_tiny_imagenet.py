@@ -33,6 +33,8 @@ def test_both_orders(below: str, tiny: Path) -> None:
     with pytest.raises(UserError, match=r"--class-order sorted .* or --class-order file"):
         open_dataset(tiny / below)
     by_file = open_dataset(tiny / below, class_order="file")
+    assert "wnids-unsorted" in by_file.flags
+    assert "classes are numbered by wnids.txt (as it stands)" in by_file.notes
     assert (by_file.labels, by_file.num_classes) == ((0, 1, 2), 3)
     assert by_file.name == "tiny-imagenet-200"
     assert open_dataset(tiny / below, class_order="sorted").labels == (1, 0, 2)
