@@ -33,12 +33,12 @@ from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.data.imagenet_c import MAIN
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.models.family import ModelRecord
+from robustbench_twicing.records.compaction import compact
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import DatasetRecord, Evaluation, Manifest
 from robustbench_twicing.records.parts import PartRecords
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import RECORD_SCHEMA
-from robustbench_twicing.records.session import compact
 
 CLASSES = 1000
 ATTACKED = ("fgsm", "pgd", "spsa")

@@ -13,7 +13,7 @@ from ..data.dataset import Dataset
 from ..evaluation.options import Options
 from ..files.atomic import write_atomically
 from ..files.printable import one_line
-from ..records.environment import describe_environment
+from ..records.session import describe_environment
 
 FILE = "analysis.json"
 LeftOut = Mapping[str, Mapping[str, Mapping[str, str]]]

@@ -24,12 +24,12 @@ from ..data.loader import load_batches
 from ..errors import UserError
 from ..records.adversarial import FOLDER as ADVERSARIAL
 from ..records.adversarial import AdversarialStore
+from ..records.compaction import compact, compact_around
 from ..records.cost import CostMeter
-from ..records.environment import describe_environment
-from ..records.failures import Attempted, Work
+from ..records.failures import Attempted, Work, quarantine_damaged_parts
 from ..records.manifest import Evaluation
 from ..records.run_folder import RunFolder, part_size_of
-from ..records.session import compact, compact_around, quarantine_damaged_parts, session
+from ..records.session import describe_environment, session
 from .manifest import make_manifest
 from .options import PART_OF_AUTO, Options
 from .part import evaluate_part

@@ -4,17 +4,16 @@
 - `identity`: when two manifests are of the same run; `first_version`: what older folders leave out.
 - `parts`: Parquet files written, read back and checked; `part_files`: which there are; `locks`: who
   works on which part, and who reads.
-- `failures`: error rows, which are computed again.
-- `session`: the work of one process, which looks after the files, too; `environment`: its machine
-  and versions; `cost`: its passes.
+- `compaction`: few files of many; `failures`: damaged files and error rows, computed again.
+- `session`: the work of one process, its machine and versions; `cost`: its passes.
 - `adversarial`: images kept for a look; `guessing`: whether answers know anything of the images.
 - `sources`: networks whose saved images are for others; `saved_images`: these, read back.
 """
 
 __all__ = [
     "adversarial",
+    "compaction",
     "cost",
-    "environment",
     "failures",
     "guessing",
     "identity",

@@ -1,4 +1,4 @@
-"""Error rows of finished parts, which the same command computes again.
+"""What the same command computes again: damaged files, and error rows of finished parts.
 
 What failed for an outside reason has not failed for ever. A finished part keeps all other rows; an
 error that is the attack's own is there again.
@@ -6,14 +6,16 @@ error that is the attack's own is there again.
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from secrets import token_hex
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ..errors import UserError
 from ..files.printable import name_some
 from .cost import Cost
 from .manifest import Evaluation
@@ -22,9 +24,54 @@ from .run_folder import RunFolder
 from .schema import Status
 
 log = logging.getLogger(__name__)
+ASIDE = ".damaged-"
+"""Between the name of a file and a random ending."""
 Stamp = tuple[int, int, int]
 Positions = Mapping[str, frozenset[int]]
 """By the key of a condition, positions of images in the data set."""
+
+
+def quarantine_damaged_parts(
+    folder: RunFolder, evaluation: Evaluation, parts: Sequence[int], first: Collection[int]
+) -> None:
+    """Read the parts that are there, and rename the files that are not what was written.
+
+    Nothing is deleted: what can still be read of such a file may matter to its owner.
+
+    Args:
+        folder: of the run.
+        evaluation: as in its manifest.
+        parts: of this process and of those that share its work.
+        first: of this process alone, which checks files whose first of ``parts`` is one of them.
+
+    Raises:
+        UserError: the system cannot read or rename a file.
+    """
+    shared, first = set(parts), set(first)
+    with folder.reading():
+        for file in folder.files(evaluation):
+            if next((part for part in file.parts if part in shared), None) not in first:
+                continue
+            try:
+                folder.read(evaluation, file)
+            except DamagedPartError as error:
+                aside = _rename(file.path)
+                if aside is not None:
+                    log.warning("%s; it is now %s", error, aside.name)
+
+
+def _rename(path: Path) -> Path | None:
+    """The new name; None where another process was first."""
+    aside = path.with_name(f"{path.name}{ASIDE}{token_hex(4)}")
+    try:
+        path.rename(aside)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UserError(
+            f"{path} is damaged and cannot be renamed: {error.strerror}; take it away"
+        ) from error
+    return aside
 
 
 class FailedPart(NamedTuple):

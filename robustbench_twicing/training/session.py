@@ -14,7 +14,7 @@ from ..data.dataset import Dataset
 from ..errors import UserError
 from ..models.build import build_model
 from ..models.resolve import resolve_model
-from ..records.environment import describe_environment
+from ..records.session import describe_environment
 from ..seeds import derive_seed
 from .batches import EpochBatches, load_epoch
 from .folder import STATE, TrainingFolder

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.evaluation.options import WHOLE, Shard
-from robustbench_twicing.records import session
+from robustbench_twicing.records import compaction
 from tests.tiny import ConvNet, convnet, noise, quick_conditions, run
 
 IMAGES, BATCH = 24, 2
@@ -47,7 +47,7 @@ def work(
 ) -> None:
     """Evaluate, or go on; where parts are ``joined``, two files hold six of them each."""
     if joined:
-        session.FEW, session.MOST_RECORDS = 3, 6 * batch * len(CONDITIONS)
+        compaction.FEW, compaction.MOST_RECORDS = 3, 6 * batch * len(CONDITIONS)
     torch.set_num_threads(1)
     options = {"batch_size": batch, "shard": shard, "survivors": survivors}
     run(slow(), noise(IMAGES), CONDITIONS, out, **options)

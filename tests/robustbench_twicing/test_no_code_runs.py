@@ -16,7 +16,7 @@ from PIL import Image
 
 from robustbench_twicing.classifiers.user_code import is_user_code
 from robustbench_twicing.cli.app import main
-from robustbench_twicing.records.environment import git_state
+from robustbench_twicing.records.session import git_state
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("robustbench_twicing", "attacks", "reports")
@@ -136,7 +136,7 @@ ALLOWED = {
     ("exec_module", "robustbench_twicing/classifiers/user_code.py"),
     ("import_module", "robustbench_twicing/classifiers/user_code.py"),
     ("import_module", "robustbench_twicing/__init__.py"),
-    ("subprocess", "robustbench_twicing/records/environment.py"),
+    ("subprocess", "robustbench_twicing/records/session.py"),
     ("torch.load", "robustbench_twicing/checkpoints/pickle/torch_pickle.py"),
     *(  # their own modules, each by its name in the package
         ("import_module", f"{package}/__init__.py")

@@ -16,7 +16,7 @@ from reports.merging.entry import Files
 from reports.merging.runs import Runs
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import locks, session
+from robustbench_twicing.records import compaction, locks
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import FIRST_SCHEMA, RECORD_SCHEMA
 from tests.reports.made import Outcomes, entry, runs_of, write_run
@@ -171,7 +171,7 @@ def test_small_files_that_became_one_are_the_same_records(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also while they do, and where a part was computed again since."""
-    monkeypatch.setattr(session, "FEW", 1)
+    monkeypatch.setattr(compaction, "FEW", 1)
     monkeypatch.setattr(locks, "PATIENCE", 0.0)
     plain, folder = (
         write_run(tmp_path / name, {"a": OUTCOMES, "b": OUTCOMES}, part_size=2)
@@ -181,7 +181,7 @@ def test_small_files_that_became_one_are_the_same_records(
 
     def files() -> int:
         for one in evaluations:
-            session.compact(folder, one, lambda: False)
+            compaction.compact(folder, one, lambda: False)
         return len(list((folder.path / "parts").rglob("part-*")))
 
     def same(runs: Runs) -> None:

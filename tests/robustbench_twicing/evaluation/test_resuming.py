@@ -11,7 +11,7 @@ from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Run
-from robustbench_twicing.records import session
+from robustbench_twicing.records import compaction
 from robustbench_twicing.records.manifest import SESSIONS
 from tests.tiny import MemoryImages, convnet, noise, run
 
@@ -21,7 +21,7 @@ IMAGES = 30
 @pytest.fixture(autouse=True)
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """One a part, of which the last is taken away."""
-    monkeypatch.setattr(session, "FEW", IMAGES)
+    monkeypatch.setattr(compaction, "FEW", IMAGES)
 
 
 def begun(out: Path, batch_size: int) -> Run:

@@ -16,7 +16,7 @@ from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.runner import Run
-from robustbench_twicing.records import session
+from robustbench_twicing.records import compaction
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.tiny import convnet, noise, quick_conditions, run, table, text
 
@@ -114,7 +114,7 @@ def test_a_part_that_was_put_into_a_larger_file_meanwhile_is_tried_again(
     copied: Path, fresh: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = table(evaluate(shutil.copytree(copied, copied.with_name("plain"))))
-    monkeypatch.setattr(session, "FEW", 1)
+    monkeypatch.setattr(compaction, "FEW", 1)
     calls = CALLS[0]
     done = evaluate(copied)
     assert CALLS[0] == calls + 1

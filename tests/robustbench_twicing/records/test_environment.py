@@ -12,8 +12,8 @@ import torch
 from robustbench_twicing import __version__
 from robustbench_twicing.classifiers.device import choose_device, is_out_of_memory
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.records import environment
-from robustbench_twicing.records.environment import PACKAGES, describe_environment, git_state
+from robustbench_twicing.records import session
+from robustbench_twicing.records.session import PACKAGES, describe_environment, git_state
 
 
 def test_the_environment_is_written_as_json() -> None:
@@ -35,9 +35,9 @@ def test_the_commit_of_the_package_is_recorded(monkeypatch: pytest.MonkeyPatch) 
         seen.append(folder)
         return state
 
-    monkeypatch.setattr(environment, "git_state", git_state_of)
+    monkeypatch.setattr(session, "git_state", git_state_of)
     assert describe_environment(torch.device("cpu"))["git"] == state
-    assert seen == [Path(environment.__file__).parent]
+    assert seen == [Path(session.__file__).parent]
 
 
 def run_git(folder: Path, *arguments: str) -> None:

@@ -1,0 +1,124 @@
+"""Whoever reads or computes meanwhile sees every record once, and keeps what it has in hand."""
+
+from collections.abc import Iterator
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from robustbench_twicing.records import compaction, locks
+from robustbench_twicing.records.compaction import compact, compact_around
+from robustbench_twicing.records.locks import Ownership
+from robustbench_twicing.records.parts import Records
+from robustbench_twicing.records.run_folder import RunFolder
+from tests.plain_manifest import plain_evaluation
+from tests.robustbench_twicing.records.compaction.made import (
+    ABOUT,
+    PARTS,
+    SIZE,
+    check,
+    go,
+    manifest,
+    names,
+)
+from tests.robustbench_twicing.records.test_run_folder import part
+
+
+def test_what_a_reader_has_in_hand_stays(folder: RunFolder, wanted: Records) -> None:
+    with folder.reading():
+        files = folder.files(ABOUT)
+        locks_before, locks.PATIENCE = locks.PATIENCE, 0.0
+        try:
+            go(folder)
+        finally:
+            locks.PATIENCE = locks_before
+        assert all(file.path.exists() for file in files)
+        check(folder, wanted)
+    go(folder)
+    assert names(folder) == ["part-000000-000005.parquet"]
+
+
+LONG = plain_evaluation("a model", 60 * SIZE, {"pixel:clean": 60 * SIZE})
+
+
+def work_on(path: Path) -> None:
+    """Write one part after the other, six of which become one file."""
+    compaction.FEW, compaction.MOST_RECORDS = 3, 6 * SIZE
+    folder = RunFolder.open(path)
+    with folder.owner(LONG) as owner:
+        for number in owner.claimed(range(60), partial(folder.is_there, LONG)):
+            folder.write_part(LONG, number, part(SIZE * number))
+            owner.release(number)
+            compact_around(folder, LONG, number, owner)
+    compact(folder, LONG, lambda: False)
+
+
+@pytest.mark.slow
+def test_who_reads_meanwhile_sees_every_image_once(tmp_path: Path) -> None:
+    """Two processes write parts and make few files of them."""
+    folder = RunFolder.create_or_continue(tmp_path / "run", manifest(LONG))
+    processes = [
+        get_context("forkserver").Process(target=work_on, args=(folder.path,)) for _ in range(2)
+    ]
+    for process in processes:
+        process.start()
+    seen = [set[int]()]
+    while any(process.is_alive() for process in processes):
+        index = folder.records(LONG).frame["index"]
+        assert index.is_unique
+        assert seen[-1] <= set(index)
+        seen.append(set(index))
+    assert len(set(map(len, seen))) > 2
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert folder.records(LONG).frame["index"].tolist() == list(range(60 * SIZE))
+    assert len(folder.files(LONG)) == 10
+
+
+def test_a_folder_that_is_listed_meanwhile_has_all_its_parts(
+    folder: RunFolder, wanted: Records, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The larger file is not in what was listed before, nor the small ones in what comes after."""
+    monkeypatch.setattr(locks, "PATIENCE", 0)
+    iterdir = Path.iterdir
+
+    def in_pieces(path: Path) -> Iterator[Path]:
+        monkeypatch.setattr(Path, "iterdir", iterdir)
+        listed = sorted(iterdir(path))
+        yield from listed[:2]
+        go(folder)
+        yield from (file for file in listed[2:] if file.exists())
+
+    monkeypatch.setattr(Path, "iterdir", in_pieces)
+    assert folder.missing(ABOUT) == []
+    go(folder)
+    assert names(folder) == ["part-000000-000005.parquet"]
+    check(folder, wanted)
+
+
+def hold(folder: Path, number: int, pipe: Connection) -> None:
+    with Ownership(folder) as owner:
+        pipe.send(owner.claim(number))
+        pipe.recv()
+
+
+def test_what_another_process_works_on_is_left_to_it(folder: RunFolder, wanted: Records) -> None:
+    here, there = get_context("forkserver").Pipe()
+    place = folder.parts_folder(ABOUT)
+    other = get_context("forkserver").Process(target=hold, args=(place, 3, there))
+    other.start()
+    assert here.recv() is True
+    go(folder)
+    assert len(names(folder)) == PARTS
+    here.send(None)
+    other.join()
+    go(folder)
+    assert names(folder) == ["part-000000-000005.parquet"]
+    check(folder, wanted)
+
+
+def test_without_locks_all_stays(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "_locks", None)
+    go(folder)
+    assert len(names(folder)) == PARTS
