@@ -8,7 +8,7 @@ from robustbench_twicing.checkpoints import reading as checkpoint_files
 from robustbench_twicing.checkpoints.pickle import pickle_scan, torch_pickle
 from robustbench_twicing.conditions.suites import reading as suites
 from robustbench_twicing.data import decoding, stored
-from robustbench_twicing.data.archives import tar, webdataset
+from robustbench_twicing.data.archives import tar_headers, webdataset
 from robustbench_twicing.data.fashion_mnist import idx
 from robustbench_twicing.data.folders import class_list, scanning
 from robustbench_twicing.files import arrays, printable, regular
@@ -32,7 +32,7 @@ LIMITS = {
     f"{decoding.LARGEST_IMAGE:,} pixels": "LARGEST_IMAGE",
     f"sides up to {decoding.LONGEST_STRIP} : 1": "LONGEST_STRIP",
     f"a file of {stored.LARGEST_FILE // GIB} GiB": "LARGEST_FILE",
-    f"{tar.MOST_MEMBERS // 10**6} million members": "MOST_MEMBERS",
+    f"{tar_headers.MOST_MEMBERS // 10**6} million members": "MOST_MEMBERS",
     f"beside an image {webdataset.LARGEST_LABEL // MIB} MiB": "LARGEST_LABEL",
     f"unpacks to {arrays.LARGEST_GROWTH} times": "LARGEST_GROWTH",
     f"or to {arrays.HARMLESS_SIZE // MIB} MiB": "HARMLESS_SIZE",

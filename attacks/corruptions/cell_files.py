@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 from PIL import Image
 
+from robustbench_twicing.data.archives.tar import Members, read_member
 from robustbench_twicing.data.folders.scanning import IMAGE_ENDINGS
 from robustbench_twicing.data.imagenet_c import CATEGORIES, GROUPS, OTHER_SETS, SEVERITIES, Cell
 from robustbench_twicing.data.stored import ImageFile, Stamp, Stored, stamp_of
@@ -19,9 +20,6 @@ from robustbench_twicing.errors import UnreadableError, UserError
 from robustbench_twicing.files.arrays import ArrayFile
 
 from .layout import RECORD, find_folder, parse_record, read_record
-
-if TYPE_CHECKING:  # pyarrow, which the list of attacks does without, is loaded for an archive alone
-    from robustbench_twicing.data.archives.tar import Members
 
 Record = dict[str, Any]
 LABELS = "labels.npy"
@@ -101,9 +99,7 @@ class TarFiles:
     below: str
 
     @cached_property
-    def _members(self) -> "Members":
-        from robustbench_twicing.data.archives.tar import Members
-
+    def _members(self) -> Members:
         return Members(self.tar, self.below)
 
     def names(self) -> list[str]:
@@ -221,8 +217,6 @@ def find_files(root: Path, cell: Cell) -> tuple[CellFiles | None, Record | None]
         for category in ("", *(f"{name}/" for name in CATEGORIES)):
             files = TarFiles(tar, f"{top}{category}{cell.corruption}/{cell.severity}/")
             if files.names():
-                from robustbench_twicing.data.archives.tar import read_member
-
                 note = read_member(tar, f"{top}{RECORD}")
                 place = f"{tar}/{top}{RECORD}"
                 return files, record if note is None else parse_record(note, place)
@@ -239,8 +233,6 @@ def _archives(root: Path, cell: Cell) -> list[Path]:
 
 def _top(tar: Path) -> str:
     """The folders, with a slash, in which an archive holds everything."""
-    from robustbench_twicing.data.archives.tar import Members
-
     known = set(GROUPS["all"]).union(CATEGORIES, *OTHER_SETS.values())
     for name in Members(tar).first():
         parts = name.split("/")

@@ -31,7 +31,7 @@ _MEANINGS = {
     r"copies-(\d+)": "files that are copies of another one, byte for byte: {0} images count twice.",
     r"names-twice-(\d+)": "{0} names have more than one ending, and each counts as an image.",
     r"exif-orientation-(\d+)-of-(\d+)": "{0} of {1} images that were looked at have an EXIF "
-    "orientation, which is not applied: the network sees them turned.",
+    "orientation: as in torchvision and timm, TIFF is turned upright, and others are not.",
     r"dangling-links-(\d+)": "{0} links in the data folder lead to nothing: images, or whole "
     "classes, are missing.",
     r"hidden-(\d+)": "{0} entries of the data folder whose names begin with a dot were left out.",

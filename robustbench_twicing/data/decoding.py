@@ -30,8 +30,8 @@ LONGEST_STRIP = 200
 """Long side over short side; beyond it resizing the short side would exhaust the memory."""
 
 _ORIENTATION = 0x0112
-_WITH_EXIF = ("JPEG", "MPO", "WEBP")
-"""Formats whose EXIF is read with the header; a PNG may have it behind its pixels."""
+_TURNED = ("TIFF",)
+"""Formats whose pictures Pillow turns upright as it decodes them; others it leaves as stored."""
 _OTHER_CONTENT = (
     (b"version https://git-lfs", "is a Git LFS pointer, not the image itself"),
     (b"/annex/objects/", "is a git-annex pointer, not the image itself"),
@@ -67,9 +67,10 @@ class BadImageError(UserError):
 def read_rgb(source: Stored | Path, most_pixels: int = LARGEST_IMAGE) -> Image.Image:
     """Decode one image to 8-bit RGB, as torchvision's ImageFolder does.
 
-    EXIF orientation and colour profiles are not applied, alpha is dropped, JPEGs are decoded at
-    full size (no draft mode). One thing differs: 16-bit grey is scaled to 8 bits, where a plain
-    ``convert("RGB")`` would turn everything above 255 white.
+    Colour profiles are not applied, alpha is dropped, JPEGs are decoded at full size (no draft
+    mode). An EXIF orientation is not applied, but to TIFF, which Pillow turns by itself, and
+    therefore torchvision and timm, too. One thing differs: 16-bit grey is scaled to 8 bits, where
+    a plain ``convert("RGB")`` would turn everything above 255 white.
 
     Args:
         source: where it is stored.
@@ -96,13 +97,19 @@ def read_rgb(source: Stored | Path, most_pixels: int = LARGEST_IMAGE) -> Image.I
 
 
 class Header(NamedTuple):
-    """What an image file says of itself: pixels, Pillow's mode and format, EXIF orientation."""
+    """What an image file says of itself: pixels as decoded, Pillow's mode and format.
+
+    Attributes:
+        orientation: by EXIF (in AVIF by its own boxes), 1 to 8; 1 where nothing says another.
+        turned: whether decoding applies it.
+    """
 
     width: int
     height: int
     mode: str
     format: str
-    orientation: int
+    orientation: int = 1
+    turned: bool = False
 
 
 def read_header(source: Stored | Path, most_pixels: int = LARGEST_IMAGE) -> Header:
@@ -116,8 +123,8 @@ def read_header(source: Stored | Path, most_pixels: int = LARGEST_IMAGE) -> Head
     with stored.open() as stream, warnings.catch_warnings():
         image = _identify(stored, stream, most_pixels)
         warnings.simplefilter("ignore")
-        width, height = image.size
-        return Header(width, height, image.mode, image.format or "", _orientation(image))
+        kind, orientation = image.format or "", _orientation(image)
+        return Header(*image.size, image.mode, kind, orientation, kind in _TURNED)
 
 
 def _stored(source: Stored | Path) -> Stored:
@@ -125,13 +132,12 @@ def _stored(source: Stored | Path) -> Stored:
 
 
 def _orientation(image: Image.Image) -> int:
-    """The EXIF orientation that decoding leaves alone; Pillow applies a TIFF's by itself."""
-    if image.format not in _WITH_EXIF and "exif" not in image.info:
-        return 1
+    """The orientation by EXIF or XMP, as far as the header says it; a PNG's may come later."""
     try:
-        return int(image.getexif().get(_ORIENTATION, 1))
+        value = int(Image.Image.getexif(image).get(_ORIENTATION, 1))  # PNG's own method decodes
     except Exception:  # damaged EXIF, which raises anything, is no concern: it is not applied
         return 1
+    return value if 1 <= value <= 8 else 1
 
 
 def _identify(stored: Stored, stream: IO[bytes], most_pixels: int) -> Image.Image:

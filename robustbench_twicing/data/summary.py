@@ -27,10 +27,11 @@ class Survey:
 
     Attributes:
         decoded: whether the images were decoded, or only their headers read.
-        images: how many were looked at; sizes, kinds, rotated and bad are of these.
+        images: how many were looked at; sizes, kinds, rotated, turned and bad are of these.
         sizes: (width, height) in pixels.
         kinds: format and mode as Pillow calls them, like ``JPEG RGB``.
         rotated: ids of images with an EXIF orientation, which is not applied.
+        turned: ids of those whose orientation decoding applies.
         bad: what cannot be decoded, as far as this survey looked.
         copies: ids of files that are equal byte for byte, group by group, among all files.
     """
@@ -40,6 +41,7 @@ class Survey:
     sizes: Counter[tuple[int, int]] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     rotated: list[str] = field(default_factory=list)
+    turned: list[str] = field(default_factory=list)
     bad: list[BadImageError] = field(default_factory=list)
     copies: list[list[str]] = field(default_factory=list)
 
@@ -95,7 +97,7 @@ def _look(file: Stored, result: Survey, most_pixels: int) -> None:
     result.sizes[(header.width, header.height)] += 1
     result.kinds[f"{header.format} {header.mode}"] += 1
     if header.orientation != 1:
-        result.rotated.append(file.id)
+        (result.turned if header.turned else result.rotated).append(file.id)
 
 
 def _copies(files: Iterable[Stored]) -> list[list[str]]:

@@ -192,12 +192,19 @@ def _twins(dataset: Dataset) -> Iterator[Remark]:
 
 
 def _rotated(survey: Survey) -> Iterator[Remark]:
-    rotated = len(survey.rotated)
-    if rotated:
+    number = len(survey.rotated) + len(survey.turned)
+    said = [
+        f"{count(len(names), 'image')} with an EXIF orientation, {what}: {name_some(names)}"
+        for names, what in (
+            (survey.rotated, "which is not applied"),
+            (survey.turned, "which Pillow applies, to TIFF alone"),
+        )
+        if names
+    ]
+    if said:
         yield Remark(
-            f"exif-orientation-{rotated}-of-{survey.images}",
-            f"{count(rotated, 'image')} with an EXIF orientation, which is not applied (as in "
-            f"torchvision), of {survey.images} looked at: {name_some(survey.rotated)}",
+            f"exif-orientation-{number}-of-{survey.images}",
+            f"{'; '.join(said)} (of {survey.images} looked at; as in torchvision and timm)",
         )
 
 

@@ -2,7 +2,8 @@
 
 - `index`: what an archive holds, read once and kept until the file changes.
 - `names`: names within archives: which are refused, which tell nothing.
-- `tar`, `tar_member`: what tar archives hold; members, read by their place in the file.
+- `tar_headers`, `tar`, `tar_member`: the headers of a tar archive as a table, what archives hold by
+  it, and members, read by their place in the file.
 - `webdataset`: labels that lie beside the images in such archives.
 - `parquet`, `parquet_row`: Parquet files as Hugging Face writes them; rows, read in order.
 - `finding`: which archives a file, a folder or a pattern stands for.

@@ -10,15 +10,15 @@ import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from ...errors import UnreadableError, UserError
 from ...files.atomic import write_atomically
 from ...files.regular import check_regular
 from ..stored import Stamp, stamp_of
+
+if TYPE_CHECKING:  # pyarrow is loaded where an archive is read
+    import pyarrow as pa
 
 log = logging.getLogger(__name__)
 FORMAT = 2
@@ -48,7 +48,7 @@ def stamp_now(path: Path) -> Stamp:
         raise UnreadableError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def remembered(path: Path, make: Callable[[], pa.Table], filters: Any = None) -> pa.Table:
+def remembered(path: Path, make: "Callable[[], pa.Table]", filters: Any = None) -> "pa.Table":
     """The table of an archive: that of before, where the archive has not changed, else a new one.
 
     Args:
@@ -59,6 +59,8 @@ def remembered(path: Path, make: Callable[[], pa.Table], filters: Any = None) ->
     Raises:
         UserError: what ``make`` raises.
     """
+    import pyarrow.parquet as pq
+
     path = path.resolve()
     name = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
     file = index_folder() / f"{name}-{FORMAT}.parquet"
@@ -74,8 +76,11 @@ def remembered(path: Path, make: Callable[[], pa.Table], filters: Any = None) ->
     return table if filters is None else table.filter(pq.filters_to_expression(filters))
 
 
-def _read(file: Path, facts: bytes, filters: Any) -> pa.Table | None:
+def _read(file: Path, facts: bytes, filters: Any) -> "pa.Table | None":
     """The table; None where there is none, of the archive as it was, or a damaged one."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         with pq.ParquetFile(file, page_checksum_verification=True) as stored:
             if (stored.schema_arrow.metadata or {}).get(_FACTS) != facts:
@@ -85,5 +90,7 @@ def _read(file: Path, facts: bytes, filters: Any) -> pa.Table | None:
         return None
 
 
-def _write(table: pa.Table, file: Path) -> None:
+def _write(table: "pa.Table", file: Path) -> None:
+    import pyarrow.parquet as pq
+
     pq.write_table(table, file, row_group_size=GROUP, compression="zstd", write_page_checksum=True)

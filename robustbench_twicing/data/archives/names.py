@@ -26,9 +26,11 @@ def plain_member(archive: Path, name: str) -> str:
     return "" if str(path) == "." else str(path)
 
 
-def is_hidden(name: str) -> bool:
-    """Whether its name, or that of a folder around it, begins with a dot."""
-    return any(part.startswith(".") for part in name.split("/"))
+def hidden_entry(name: str) -> str:
+    """The name as far as a part of it begins with a dot, as folders count it; else empty."""
+    parts = name.split("/")
+    depth = next((depth for depth, part in enumerate(parts, 1) if part.startswith(".")), 0)
+    return "/".join(parts[:depth])
 
 
 def is_rubbish(name: str) -> bool:

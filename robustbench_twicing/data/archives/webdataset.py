@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ...errors import UserError
@@ -16,7 +16,7 @@ from ..folders.label_file import class_index
 from ..folders.scanning import Listing
 from ..imagenet import NUM_CLASSES
 from ..stored import read
-from .tar import Contents, list_tar
+from .tar import Contents, list_each
 from .tar_member import TarMember
 
 CLASS, FACTS = ".cls", ".json"
@@ -31,9 +31,9 @@ def list_tars(paths: Sequence[Path], asked: Path) -> Contents:
     Where archives have files of samples of one name, ids have the archive's name before them.
 
     Raises:
-        UserError: as `list_tar`, or archives that would have to be told apart by equal names.
+        UserError: as `list_each`, or archives that would have to be told apart by equal names.
     """
-    contents = [list_tar(path) for path in paths]
+    contents = list_each(paths)
     if len(contents) == 1:
         return contents[0]
     if _share_samples(contents):
@@ -49,12 +49,13 @@ def list_tars(paths: Sequence[Path], asked: Path) -> Contents:
     members = tuple(
         sorted((m for content in contents for m in content.members), key=lambda member: member.id)
     )
+    above = {str(parent) for member in members for parent in PurePosixPath(member.id).parents}
     listing = Listing(
         asked,
         members,
         tuple(sorted(other for listing in listings for other in listing.others)),
-        tuple(sorted({name for listing in listings for name in listing.empty})),
-        tuple(sorted(name for listing in listings for name in listing.hidden)),
+        tuple(sorted({name for listing in listings for name in listing.empty} - above)),
+        tuple(sorted({name for listing in listings for name in listing.hidden})),
     )
     texts = {name: text for content in contents for name, text in content.texts.items()}
     return Contents(listing, texts, members)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image, ImageFile, features
+from PIL.PngImagePlugin import PngInfo
 from torchvision.datasets.folder import pil_loader
 
 from robustbench_twicing.data.decoding import BadImageError, read_header, read_rgb
@@ -71,14 +72,37 @@ def test_palette_with_transparency_keeps_its_colours(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.asarray(read_rgb(path)), opaque)
 
 
-def test_exif_orientation_is_not_applied(tmp_path: Path) -> None:
-    path = tmp_path / "rotated.jpeg"
+@pytest.mark.parametrize(
+    ("ending", "turned"),
+    [("jpeg", False), ("png", False), ("webp", False), ("avif", False), ("tiff", True)],
+)
+def test_an_orientation_is_applied_to_tiff_alone_as_in_torchvision(
+    ending: str, turned: bool, tmp_path: Path
+) -> None:
+    if ending == "avif" and not features.check("avif"):
+        pytest.skip("this Pillow reads no AVIF")
+    path = tmp_path / f"rotated.{ending}"
     exif = Image.Exif()
     exif[0x0112] = 6
+    picture("RGB").save(path, **({"tiffinfo": dict(exif)} if ending == "tiff" else {"exif": exif}))
+    header = read_header(path)
+    assert (header.orientation, header.turned) == (6, turned)
+    assert (header.width, header.height) == ((30, 40) if turned else (40, 30))
+    image = read_rgb(path)
+    assert image.size == (header.width, header.height)
+    np.testing.assert_array_equal(np.asarray(image), np.asarray(pil_loader(path)))
+
+
+def test_an_orientation_said_by_xmp_counts_and_a_senseless_one_does_not(tmp_path: Path) -> None:
+    path = tmp_path / "rotated.png"
+    said = PngInfo()
+    said.add_itxt("XML:com.adobe.xmp", '<rdf tiff:Orientation="8"/>')
+    picture("RGB").save(path, pnginfo=said)
+    assert read_header(path).orientation == 8
+    exif = Image.Exif()
+    exif[0x0112] = 90
     picture("RGB").save(path, exif=exif)
-    assert read_header(path).orientation == 6
-    assert read_rgb(path).size == (40, 30)
-    np.testing.assert_array_equal(np.asarray(read_rgb(path)), np.asarray(pil_loader(path)))
+    assert read_header(path).orientation == 1
 
 
 @pytest.mark.slow
@@ -190,7 +214,7 @@ def test_bombs_are_refused_where_warnings_are_no_errors(tmp_path: Path) -> None:
 def test_headers_are_read_without_decoding(tmp_path: Path) -> None:
     path = tmp_path / "picture.JPEG"
     path.write_bytes(JPEG[: len(JPEG) // 3])
-    assert read_header(path) == (224, 224, "RGB", "JPEG", 1)
+    assert read_header(path) == (224, 224, "RGB", "JPEG", 1, False)
 
 
 @pytest.mark.parametrize("read", [read_rgb, read_header])

@@ -265,14 +265,26 @@ def test_copies_byte_for_byte(tmp_path: Path) -> None:
     assert "n01440764/ILSVRC2012_val_1.JPEG = n01440764/again.JPEG" in sentence
 
 
-@pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
-def test_rotated_pictures(form: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("form", "what"),
+    [
+        ("JPEG", "which is not applied"),
+        ("PNG", "which is not applied"),
+        ("WEBP", "which is not applied"),
+        ("TIFF", "which Pillow applies, to TIFF alone"),
+    ],
+)
+def test_rotated_pictures(form: str, what: str, tmp_path: Path) -> None:
     root = pictures(tmp_path, SOUND)
     exif = Image.Exif()
     exif[0x0112] = 8
-    Image.new("RGB", (300, 200)).save(root / SOUND[0], form, exif=exif)
+    said = {"tiffinfo": dict(exif)} if form == "TIFF" else {"exif": exif}
+    Image.new("RGB", (300, 200)).save(root / SOUND[0], form, **said)
     (sentence,) = found_in(root)
-    assert sentence.startswith("1 image with an EXIF orientation, which is not applied")
+    assert sentence == (
+        f"1 image with an EXIF orientation, {what}: {SOUND[0]} (of {len(SOUND)} looked "
+        "at; as in torchvision and timm)"
+    )
 
 
 def test_arrays_counted_from_one(tmp_path: Path) -> None:

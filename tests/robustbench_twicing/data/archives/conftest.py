@@ -12,17 +12,29 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-NAMES = ("c0/b.png", "c1/a.jpg", "c1/z.jpg", "c2/d.webp", "c3/e.png", "c4/f.jpg")
+NAMES = ("c0/b.png", "c1/a.jpg", "c1/z.jpg", "c2/d.webp", "c3/e.tif", "c4/f.jpg")
 CLASSES = [f"c{number}" for number in range(5)]
 IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
 
+KINDS = {"jpg": "JPEG", "tif": "TIFF"}
+TURNED = Image.Exif()
+TURNED[0x0112] = 6
+
+
 def picture(name: str, seed: int = 0) -> bytes:
-    """A noisy picture of that ending."""
+    """A noisy picture of that ending; a JPEG or TIFF has an orientation."""
     draw = np.random.default_rng(seed)
-    kind = {"jpg": "JPEG", "JPEG": "JPEG"}.get(name.rpartition(".")[2], name.rpartition(".")[2])
+    ending = name.rpartition(".")[2]
+    kind = KINDS.get(ending, ending.upper())
+    orientation: dict[str, dict[str, Any]] = {
+        "JPEG": {"exif": TURNED},
+        "TIFF": {"tiffinfo": dict(TURNED)},
+    }
     stream = io.BytesIO()
-    Image.fromarray(draw.integers(0, 256, (50, 60, 3), np.uint8)).save(stream, kind.upper())
+    Image.fromarray(draw.integers(0, 256, (50, 60, 3), np.uint8)).save(
+        stream, kind, **orientation.get(kind, {})
+    )
     return stream.getvalue()
 
 

@@ -72,7 +72,8 @@ def test_every_pixel_and_every_fact_is_that_of_the_file(
                     packed.pixels(position, CROP), data["folder"].pixels(position, CROP)
                 )
     first, second = survey(data["folder"], full=True), survey(data[form], full=True)
-    assert (first.sizes, first.kinds, first.copies) == (second.sizes, second.kinds, second.copies)
+    assert first == second
+    assert (first.rotated, first.turned) == (["c1/a.jpg", "c1/z.jpg", "c4/f.jpg"], ["c3/e.tif"])
     assert data[form].select([4, 1]).fingerprint == data["folder"].select([4, 1]).fingerprint
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robustbench_twicing.data.archives.names import common_root
-from robustbench_twicing.data.archives.tar import list_tar
+from robustbench_twicing.data.archives.tar import list_each
 from robustbench_twicing.data.decoding import BadImageError, read_header
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
@@ -125,7 +125,7 @@ def test_damaged_archives_are_refused_or_read(
         content[place % len(content)] = data.draw(st.integers(0, 255))
     path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
     try:
-        images = list_tar(path).members
+        images = list_each([path])[0].members
     except UserError:
         return
     for image in images:
@@ -156,7 +156,7 @@ def test_an_archive_that_changes_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_a_header_is_read_without_the_rest(tmp_path: Path) -> None:
-    (image,) = list_tar(write_tar(tmp_path / "a.tar", [member("a.png", PNG)])).members
+    ((_, _, (image,)),) = list_each([write_tar(tmp_path / "a.tar", [member("a.png", PNG)])])
     assert read_header(image)[:2] == (60, 50)
     with image.open() as stream:
         assert stream.seek(-4, os.SEEK_END) == len(PNG) - 4
@@ -208,6 +208,47 @@ def test_archives_of_the_program_tar(form: str, tmp_path: Path) -> None:
     packed, unpacked = open_dataset(tmp_path / "val.tar"), open_dataset(tmp_path / "val")
     assert packed.fingerprint == unpacked.fingerprint
     assert packed.skipped == unpacked.skipped != ()
+
+
+def test_shards_that_hold_unlike_folders_are_the_folder_that_they_unpack_to(tmp_path: Path) -> None:
+    """The folders that ids leave out are those of all archives: one of them may hold one class."""
+    unlike = {
+        "val-0.tar": {
+            **{f"val/a/tench/{name}.png": picture(name) for name in ("0.png", "1.png")},
+            "val/a/.thumbs/x.png": PNG,
+            "val/a/.thumbs/y.png": PNG,
+        },
+        "val-1.tar": {"val/b/cat.JPG/2.png": picture("2.png", 2), "val/b/cat.JPG/z.heic": PNG},
+        "val-2.tar": {"val/c/dog/x/3.png": picture("3.png", 3)},
+    }
+    for archive, files in unlike.items():
+        folders = [
+            member("val/c/dog/", type=tarfile.DIRTYPE),
+            member("val/z/", type=tarfile.DIRTYPE),
+        ]
+        write_tar(tmp_path / archive, [*folders, *(member(*file) for file in files.items())])
+        for name, content in files.items():
+            path = tmp_path / "unpacked" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    (tmp_path / "unpacked/val/z").mkdir()
+    (tmp_path / "classes.txt").write_text("tench\ncat.JPG\ndog\n")
+    packed, unpacked = (
+        open_dataset(tmp_path / name, classes=tmp_path / "classes.txt")
+        for name in ("val-*.tar", "unpacked/val")
+    )
+    assert packed.ids == (
+        "a/tench/0.png.png",
+        "a/tench/1.png.png",
+        "b/cat.JPG/2.png",
+        "c/dog/x/3.png",
+    )
+    assert packed.ids == unpacked.ids
+    assert packed.fingerprint == unpacked.fingerprint
+    assert packed.skipped == unpacked.skipped != ()
+    assert packed.hidden == unpacked.hidden == ("a/.thumbs",)
+    assert packed.notes == unpacked.notes
+    assert "1 folder without images: z" in packed.notes
 
 
 def test_a_file_is_not_lost_to_a_folder_of_its_name(tmp_path: Path) -> None:
