@@ -102,7 +102,7 @@ def shown_images(
 
 
 def _as_made(data: Dataset, batch: LoadedBatch, device: torch.device) -> Shown:
-    left_out = {data.ids[absent.position]: str(absent.error) for absent in batch.absent}
+    left_out = {data.ids[absent.position]: absent.reason for absent in batch.absent}
     images = [data.ids[index] for index in batch.indices]
     return Shown(batch.source or "", images, to_tensor(batch.pixels, device), left_out)
 

@@ -11,7 +11,7 @@ from rich.console import Console as RichConsole
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from ..files.printable import printable_lines
+from ..files.printable import printable, printable_lines
 
 
 class Console(RichConsole):
@@ -33,7 +33,7 @@ class Console(RichConsole):
 
     def _print_line(self, line: str) -> None:
         """On a line of its own, however long it is, with nothing in it markup."""
-        self.print(line, soft_wrap=True, highlight=False, markup=False)
+        self.print(printable(line), soft_wrap=True, highlight=False, markup=False)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

@@ -18,6 +18,7 @@ from PIL import (  # and plugins of `FORMATS` that Pillow does not load by itsel
 )
 
 from ..errors import UserError
+from ..files.printable import printable
 from .stored import ImageFile as StoredFile
 from .stored import Stored, read
 
@@ -55,10 +56,15 @@ class BadImageError(UserError):
 
     def __init__(self, path: Stored | Path | str, what: str, advice: str = "") -> None:
         advice = advice or "put the original image in its place or take the file away"
-        super().__init__(f"{path} {what}; {advice}")
+        super().__init__(f"{printable(str(path))} {what}; {advice}")
         self.path = Path(str(path))
         self.what = what
         self.advice = advice
+
+    @property
+    def finding(self) -> str:
+        """The message without the advice, for where the image was left out already."""
+        return f"{printable(str(self.path))} {self.what}"
 
     def __reduce__(self) -> tuple[type[BadImageError], tuple[Path, str, str]]:
         return type(self), (self.path, self.what, self.advice)

@@ -30,6 +30,12 @@ class Absent(NamedTuple):
     position: int
     error: Exception
 
+    @property
+    def reason(self) -> str:
+        """Why, without advice on what to do with an image that is left out."""
+        error = self.error
+        return error.finding if isinstance(error, BadImageError) else str(error)
+
 
 class LoadedBatch(NamedTuple):
     """One range of images, as they are or as one source shows them.

@@ -1,7 +1,7 @@
 """Signs that a data set is not what its user thinks: `data` prints them, `eval` records them."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -217,10 +217,15 @@ def _left_out(dataset: Dataset) -> Iterator[Remark]:
             f"whole class: {name_some(dangling)}",
         )
     if dataset.skipped:
-        reasons = Counter(item.reason for item in dataset.skipped).most_common()
-        why = name_some([f"{reason} ({number})" for reason, number in reasons], 6)
+        names = defaultdict[str, list[str]](list)
+        for item in dataset.skipped:
+            names[item.reason].append(item.id)
+        commonest = sorted(names, key=lambda reason: -len(names[reason]))
+        reasons = [f"{why} ({len(names[why])}: {name_some(names[why])})" for why in commonest]
         left_out = count(len(dataset.skipped), "file was", "files were")
-        yield Remark(f"files-left-out-{len(dataset.skipped)}", f"{left_out} left out: {why}")
+        yield Remark(
+            f"files-left-out-{len(dataset.skipped)}", f"{left_out} left out: {'; '.join(reasons)}"
+        )
     if dataset.hidden:
         yield Remark(
             f"hidden-{len(dataset.hidden)}",

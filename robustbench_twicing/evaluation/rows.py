@@ -187,7 +187,7 @@ def absent_rows(
     """One row per image that is not there, with the reason."""
     fields = _identity(label, data, [image.position for image in absent])
     statuses = [_status(image.error).value for image in absent]
-    return _table(fields, condition, statuses, [str(image.error) for image in absent])
+    return _table(fields, condition, statuses, [image.reason for image in absent])
 
 
 def _status(error: Exception) -> Status:

@@ -63,10 +63,13 @@ def folder_name(label: str) -> str:
 
 
 def name_some(names: Iterable[str], most: int = 3, separator: str = ", ") -> str:
-    """``a, b, c and 4 more``: all of a few names; of many the first ones, and how many more."""
+    """``a, b, c and 4 more``: all of a few names; of many the first ones, and how many more.
+
+    Names of files may hold anything; here a line's end or a colour is written as its escape.
+    """
     every = list(names)
     rest = f" and {len(every) - most} more" if len(every) > most else ""
-    return separator.join(every[:most]) + rest
+    return separator.join(map(printable, every[:most])) + rest
 
 
 def count(number: int, noun: str, plural: str = "") -> str:

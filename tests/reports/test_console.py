@@ -97,6 +97,15 @@ def test_skipped_images_are_listed_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_of_many_skipped_images_the_first_are_listed(tmp_path: Path) -> None:
+    data = noise(9, bad=range(1, 8))
+    done = run(convnet(), data, [clean()], tmp_path / "run", on_bad_image="skip")
+    text = shown(done)
+    assert text.count("it is damaged") == 3
+    assert "- skipped: 4 more images; --images FILE lists them" in text
+
+
+@pytest.mark.slow
 def test_flags_notes_and_protocols_are_explained(tmp_path: Path) -> None:
     model = convnet()
     model.record = replace(

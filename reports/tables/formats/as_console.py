@@ -6,6 +6,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from robustbench_twicing.files.printable import printable
+
 from ...metrics.flags import Amount
 from ...metrics.notes import how_many_more
 from ...text.wrapping import wrapped
@@ -95,7 +97,7 @@ def print_title(title: str, console: Console, *, style: str = "") -> None:
 def print_notes(notes: Sequence[str], console: Console) -> None:
     """Print sentences as a list."""
     for note in notes:
-        console.print(f"- {note}", markup=False, highlight=False)
+        console.print(f"- {printable(note)}", markup=False, highlight=False)
 
 
 def _folded(text: str, width: int, style: str = "") -> Text:

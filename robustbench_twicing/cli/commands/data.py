@@ -71,7 +71,7 @@ def data(
     _facts(console, dataset, survey)
     _sentences(console, "Notes", dataset.notes)
     _sentences(console, "Left out", [f"{item.id}: {item.reason}" for item in dataset.skipped])
-    _sentences(console, "Cannot be decoded", [f"{error.path} {error.what}" for error in survey.bad])
+    _sentences(console, "Cannot be decoded", [error.finding for error in survey.bad])
     remarks = suspicions(dataset, survey)
     _sentences(console, "Suspicions", [f"{remark.flag}: {remark.sentence}" for remark in remarks])
 
@@ -175,13 +175,15 @@ def _sentences(console: Console, title: str, sentences: list[str] | tuple[str, .
     from rich.table import Table
     from rich.text import Text
 
+    from ...files.printable import printable
+
     if not sentences:
         return
     table = Table.grid(padding=(0, 1))
     table.add_column()
     table.add_column(overflow="fold")
     for sentence in sentences[:MOST_LINES]:
-        table.add_row("  -", Text(sentence))
+        table.add_row("  -", Text(printable(sentence)))
     if len(sentences) > MOST_LINES:
         table.add_row("", f"and {len(sentences) - MOST_LINES} more")
     console.print(Text(f"{title} ({len(sentences)})", style="bold"))

@@ -1,6 +1,7 @@
 """Which archives a file, a folder or a pattern stands for."""
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from glob import glob, has_magic
 from pathlib import Path
@@ -12,7 +13,16 @@ from ...files.printable import count, name_some
 Form = Literal["tar", "parquet"]
 FORMS: dict[str, Form] = {".tar": "tar", ".parquet": "parquet"}
 """By ending."""
-_COMPRESSED = re.compile(r"\.(tgz|tbz2?|txz|tar\.(gz|bz2|xz|zst|lz4))$", re.IGNORECASE)
+_COMPRESSED = re.compile(r"\.(?:t|tar\.)(gz|bz2?|xz|zst|lz4)$", re.IGNORECASE)
+_TOOLS = {
+    "gz": "gunzip -k",
+    "bz2": "bunzip2 -k",
+    "xz": "unxz -k",
+    "zst": "zstd -d",
+    "lz4": "lz4 -d",
+}
+_BEGINNINGS = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+"""How compressed files begin, whatever they are called."""
 _RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
 _SHARD = re.compile(r"(?P<split>.*?)[-_.]?\d+-of-(?P<of>\d+)")
 _MOST = 100_000
@@ -70,6 +80,9 @@ def _in_folder(folder: Path) -> Archives | None:
         paths = sorted(entry for entry in place.glob("*") if entry.suffix.lower() in FORMS)
         if paths and place.is_dir():
             return _of_one_form(place, [path for path in paths if path.is_file()])
+        packed = [entry for entry in sorted(place.glob("*")) if _COMPRESSED.search(entry.name)]
+        if packed and not any(place.glob("*.npy")):
+            _check_plain(packed[0])
     return None
 
 
@@ -105,11 +118,33 @@ def _missing(paths: Sequence[Path]) -> Iterator[str]:
 
 
 def _check_plain(path: Path) -> None:
-    if _COMPRESSED.search(path.name):
-        raise UserError(
-            f"{path} is compressed, so that no image can be read by its place; decompress it once "
-            f"(gunzip, unxz, zstd -d) and give the .tar"
-        )
+    if match := _COMPRESSED.search(path.name):
+        kind = match[1].lower()
+        command = f"{_TOOLS.get(kind, _TOOLS['bz2'])} {shlex.quote(str(path))}"
+        plain = path.with_name(f"{path.name[: match.start()]}.tar")
+        raise UserError(f"{_packed(path)}: {command}, and give {plain}")
+
+
+def _packed(path: Path) -> str:
+    return (
+        f"{path} is compressed, and images are read from their places in a plain .tar; decompress "
+        "it once"
+    )
+
+
+def check_not_compressed(path: Path) -> None:
+    """Refuse a file that is compressed in spite of its name.
+
+    Raises:
+        UserError: it is, with the commands that help.
+    """
+    with path.open("rb") as file:
+        start = file.read(8)
+    for beginning, kind in _BEGINNINGS.items():
+        if start.startswith(beginning):
+            name = shlex.quote(str(path))
+            packed = shlex.quote(f"{path}.{kind}")
+            raise UserError(f"{_packed(path)}: mv {name} {packed} && {_TOOLS[kind]} {packed}")
 
 
 def _ranges(pattern: str) -> Iterator[str]:

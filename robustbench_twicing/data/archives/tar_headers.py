@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import UserError
 from ..folders.scanning import DANGLING, printable_name
+from .finding import check_not_compressed
 from .names import is_rubbish, plain_member
 
 if TYPE_CHECKING:  # pyarrow is loaded where an archive is read: lists of names do without
@@ -82,6 +83,7 @@ def _members(path: Path) -> Iterator[_Row]:
     except UserError:
         raise
     except Exception as error:  # tarfile raises anything on damaged bytes
+        check_not_compressed(path)
         raise UserError(
             f"{path} is no tar archive, damaged or cut short ({error}); {AGAIN}"
         ) from error

@@ -231,8 +231,8 @@ def test_what_was_left_out_is_counted(tmp_path: Path) -> None:
     ]
     links, files, hidden = (remark.sentence for remark in remarks)
     assert links.endswith(": n01484850")
-    assert "4 files were left out: not an image by its ending (.svg) (2), " in files
-    assert "not an image by its ending (.heic) (1)" in files
+    assert "4 files were left out: not an image by its ending (.svg) (2: n01440764/" in files
+    assert "; not an image by its ending (.heic) (1: n01440764/" in files
     assert hidden.endswith(": .cache, n01440764/.hidden.png")
 
 

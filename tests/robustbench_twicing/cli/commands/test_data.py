@@ -64,7 +64,8 @@ def test_says_what_was_understood(app: typer.Typer, folder: Path) -> None:
         f"{folder}/n01440764/page.jpg is an HTML page",
         "Cannot be decoded (1)",
         "Suspicions (1)",
-        "files-left-out-1: 1 file was left out: not an image by its ending (.heic) (1)",
+        "files-left-out-1: 1 file was left out: not an image by its ending (.heic) "
+        "(1: n01440764/e.heic)",
     ):
         assert line in output
 
@@ -180,7 +181,44 @@ def test_eval_records_what_data_finds(
     printed = " ".join(capsys.readouterr().out.split())
     (row,) = csv.DictReader((out / "results.csv").read_text().splitlines())
     assert set(flags) <= set(row["flags"].split(";"))
-    assert "2 files were left out: not an image by its ending (.svg) (1)" in printed
+    assert (
+        "2 files were left out: not an image by its ending (.svg) (1: 1/left.svg); a link to a "
+        "file that is not there (1: 4)" in printed
+    )
     assert "labels are 1 to 3 without a gap and never 0" in printed
     assert main(["report", str(out)]) == 0
     assert "1 link leads to nothing" in " ".join(capsys.readouterr().out.split())
+
+
+def test_no_command_prints_a_name_as_more_than_a_part_of_a_line(
+    app: typer.Typer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Names of files may hold ends of lines and colours; what is left out is known by them."""
+    root = tmp_path / "data"
+    for name in ("1", "2"):
+        (root / name).mkdir(parents=True)
+        Image.new("RGB", (60, 60), (60, 9, int(name))).save(root / name / "a.png")
+    for name in ("no\nimage.png", "no\nimage.heic", ".no\nimage"):
+        (root / "1" / name).write_bytes(b"text")
+    (root / "1" / "no\nlink.png").symlink_to("gone")
+    Image.new("RGB", (200, 100)).save(root / "2" / "no\ngood.png")
+    expected = [r"1/no\nimage.heic", r"1/no\nlink.png", r"1/.no\nimage", r"1/no\nimage.png is "]
+    options = ["--model", "timm:test_vit=random:0", "--data", str(root), "--max-pixels", "4000"]
+    evaluate = ["--attacks", "clean", "--on-bad-image", "skip", "--out", str(tmp_path / "run")]
+    commands = [
+        ["data", str(root), "--max-pixels", "4000"],
+        ["eval", *options, *evaluate],
+        ["report", str(tmp_path / "run")],
+    ]
+    for command in commands:
+        assert main([*command]) == 0
+        out, err = capsys.readouterr()
+        printed = out + err
+        for text in (*expected, r"2/no\ngood.png is 200 x 100, more than 4,000 pixels"):
+            assert "".join(text.split()) in "".join(printed.split())  # long lines are cut
+        assert "no\n" not in printed
+        assert "--on-bad-image" not in printed
+    assert main(["report", str(tmp_path / "run"), "--format", "md"]) == 0
+    assert "no\n" not in capsys.readouterr().out
+    assert main(["eval", *options, "--attacks", "clean"]) == 1
+    assert r"no\nimage.png is text, not an image; put the orig" in capsys.readouterr().err

@@ -166,11 +166,35 @@ def test_a_header_is_read_without_the_rest(tmp_path: Path) -> None:
         assert stream.read(3) == PNG[1:4]
 
 
-@pytest.mark.parametrize("ending", [".tar.gz", ".tgz", ".tar.xz"])
-def test_a_compressed_archive_is_told_how_to_be_read(ending: str, tmp_path: Path) -> None:
-    (tmp_path / f"val{ending}").write_bytes(b"\x1f\x8b")
-    with pytest.raises(UserError, match=r"is compressed.* decompress it once"):
-        open_dataset(tmp_path / f"val{ending}")
+@pytest.mark.parametrize(
+    ("ending", "tool"),
+    [
+        (".tar.gz", "gunzip -k"),
+        (".tgz", "gunzip -k"),
+        (".tbz", "bunzip2 -k"),
+        (".TAR.XZ", "unxz -k"),
+    ],
+)
+def test_a_compressed_archive_is_told_how_to_be_read(
+    ending: str, tool: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "my data" / f"val{ending}"
+    path.parent.mkdir()
+    path.write_bytes(b"\x1f\x8b")
+    for asked in (path, path.parent, path.parent / "v*"):
+        with pytest.raises(UserError, match="is compressed") as caught:
+            open_dataset(asked)
+        what = f"decompress it once: {tool} '{path}', and give {path.parent / 'val.tar'}"
+        assert str(caught.value).endswith(what)
+
+
+def test_an_archive_that_is_compressed_in_spite_of_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "val.tar"
+    with tarfile.open(path, "w:gz") as tar:
+        tar.addfile(tarfile.TarInfo("n01440764/a.png"))
+    with pytest.raises(UserError) as caught:
+        open_dataset(path)
+    assert str(caught.value).endswith(f"mv {path} {path}.gz && gunzip -k {path}.gz")
 
 
 @pytest.mark.parametrize(
