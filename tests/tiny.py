@@ -20,7 +20,7 @@ from attacks import ATTACKS
 from reports import merge, results
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.condition import Condition, clean
-from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.dataset import Dataset, RightLabels
 from robustbench_twicing.data.decoding import BadImageError
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
@@ -126,6 +126,12 @@ def noise(count: int, *, classes: int = 5, seed: int = 0, bad: Sequence[int] = (
     generator = np.random.default_rng(seed)
     arrays = generator.integers(0, 256, (count, SIDE, SIDE, 3), np.uint8)
     return dataset(arrays, generator.integers(0, classes, count).tolist(), bad=bad)
+
+
+def several(data: Dataset, right: Sequence[tuple[int, ...]]) -> Dataset:
+    """The same images, of which each has these right labels."""
+    firsts = tuple(labels[0] for labels in right)
+    return replace(data, labels=firsts, several=RightLabels(tuple(right), sha256(b"").hexdigest()))
 
 
 def halfspace() -> Classifier:

@@ -4,7 +4,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from robustbench_twicing.data.dataset import Dataset
-from robustbench_twicing.data.imagenet import wnids
+from robustbench_twicing.data.imagenet import WNID, wnids
 from robustbench_twicing.data.imagenet_c import CATEGORIES, SIDE
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.atomic import is_there
@@ -15,8 +15,20 @@ RECORD = "corrupted.json"
 
 
 def class_and_stem(data: Dataset, index: int) -> PurePosixPath:
-    """``class/name`` of an image, without ending: its wnid where the classes are ImageNet's."""
+    """``class/name`` of an image, without ending: its wnid where the classes are ImageNet's.
+
+    Raises:
+        UserError: images of several right labels do not lie in folders that tell their class.
+    """
     path, label = PurePosixPath(data.ids[index]), data.labels[index]
+    if data.several is not None:
+        wnid = next((part for part in reversed(path.parts[:-1]) if WNID.fullmatch(part)), "")
+        if not wnid:
+            raise UserError(
+                f"{data.name}: files of corrupted images lie in folders of one class each, and "
+                f"{path} has several right labels; give --data with folders named by wnid"
+            )
+        return PurePosixPath(wnid, path.stem)
     if data.num_classes == len(wnids()):
         return PurePosixPath(wnids()[label], path.stem)
     return PurePosixPath(path.parts[-2] if len(path.parts) > 1 else str(label), path.stem)

@@ -116,6 +116,8 @@ def kind_of(rows: pd.DataFrame) -> str:
     classes, side, enlarged = (next(iter(numbers), None) for numbers in matches)
     of = CLASSES if classes is None else f"{classes} classes"
     kind = f"{of} at {side or SIDE} pixels"
+    if rows["flags"].str.contains(r"\bseveral-labels\b", na=False).any():
+        kind += " under several labels"
     return kind if enlarged is None else f"{kind}, enlarged from {enlarged}"
 
 

@@ -134,6 +134,8 @@ def _answers(
     for content, column in zip(*np.unique(hashes, return_index=True), strict=True):
         at = rows[column], np.arange(len(rows[column]))
         pairs = np.array([columns[name][at] for name in ("target", "clean_prediction")])
+        # Of several right labels the target is the first; which answers are right, ranks say.
+        pairs[0] = np.where(columns["clean_rank"][at] == 0, pairs[1], pairs[0])
         is_there = (rows[column] >= 0) & (columns["status"][at] == OK) & (pairs[1] >= 0)
         answers[int(content)] = pairs[:, is_there]
     return answers

@@ -22,6 +22,9 @@ _MEANINGS = {
     "answer is compared with the next class.",
     r"labels-of-other-classes": "ImageNet's validation images are given other classes than theirs, "
     "as by the devkit's own numbers: the accuracy says nothing.",
+    r"several-labels": "an answer is right where it is any of several labels of the image: not to "
+    "be compared with accuracy under one label.",
+    r"unlabelled-(\d+)-of-(\d+)": "{0} of {1} images have no label, and were left out.",
     r"wnids-unsorted": "the class list numbers wnids in another order than their own: right only "
     "for a network that was trained in this order.",
     r"tiny-images-(\d+)px": "no image is larger than {0} pixels, and they were enlarged to the "
@@ -194,7 +197,8 @@ _SHORT = {
     r"([^=]+)=(.+)": "constants changed: {0}",
 }
 _REMARK = re.compile(
-    r"top1-only|worst-of-(?!1$)\d+|(?!1000-)\d+-way|mapped-.+|variant-.+|draws-equal"
+    r"top1-only|worst-of-(?!1$)\d+|(?!1000-)\d+-way|mapped-.+|variant-.+|draws-equal|"
+    r"several-labels"
 )
 _TOPICS: dict[Topic, re.Pattern[str]] = {
     "corruptions": re.compile(

@@ -72,6 +72,7 @@ def pair_of(
     entries = runs.entries[first], runs.entries[second]
     counts = runs.counts[first], runs.counts[second]
     _check_conditions(*entries)
+    _check_labels(*entries)
     if not intersect:
         _check_data(*entries)
         if counts[0].images != counts[1].images:
@@ -114,6 +115,7 @@ def match(runs: Runs, first: int, second: int, *, intersect: bool = False) -> Ma
     """
     first_entry, second_entry = runs.entries[first], runs.entries[second]
     _check_conditions(first_entry, second_entry)
+    _check_labels(first_entry, second_entry)
     if not intersect:
         _check_data(first_entry, second_entry)
     matched = Matched(*(_scored(runs.of(entry)) for entry in (first, second)))
@@ -140,6 +142,13 @@ def _check_conditions(first_entry: Entry, second_entry: Entry) -> None:
     difference = first_difference(entry_identity(first_entry), entry_identity(second_entry))
     if difference:
         raise Unlike(_differ(difference))
+
+
+def _check_labels(first_entry: Entry, second_entry: Entry) -> None:
+    """Of several right labels records have one alone, which both may have where others differ."""
+    first, second = (entry.evaluation.dataset for entry in (first_entry, second_entry))
+    if first.right_labels != second.right_labels and first.fingerprint != second.fingerprint:
+        raise Unlike("other labels count as right for the one than for the other")
 
 
 def _check_data(first_entry: Entry, second_entry: Entry) -> None:

@@ -1,4 +1,4 @@
-"""Layers between a network's logits and the labels of a data set; an attack goes through them."""
+"""Between a network's logits and labels of a data set: layers, through which attacks go, too."""
 
 from collections.abc import Sequence
 
@@ -61,3 +61,17 @@ def label_layer(space: LabelSpace) -> nn.Module:
     if space.others_count:
         return BestFirst(space.logits, NUM_CLASSES)
     return Select([index for (index,) in space.logits])
+
+
+def best_placed(logits: Tensor, y: Tensor) -> Tensor:
+    """Of right classes (N, M) those with the largest logit (N,), of equals the first; (N,) as is.
+
+    Args:
+        logits: (N, K).
+        y: class indices, ascending in each row.
+    """
+    if y.ndim == 1:
+        return y
+    placed = logits.gather(1, y)
+    first = (placed == placed.amax(1, keepdim=True)).int().argmax(1, keepdim=True)
+    return y.gather(1, first).squeeze(1)

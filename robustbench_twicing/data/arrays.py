@@ -121,6 +121,11 @@ def _load_pair(path: Path, labels_path: Path | None) -> tuple[Array, Array]:
 
 
 def _load_labels(path: Path) -> Array:
+    if path.suffix.lower() == ".json":
+        raise UserError(
+            f"{path}: labels in JSON are matched with images by name, and those of an array have "
+            "none; give the images as files, or .npy with one label an image"
+        )
     if not is_archive(path):
         return ArrayFile(path)
     with open_archive(path) as content:

@@ -56,6 +56,19 @@ class Images(Protocol):
 
 
 @dataclass(frozen=True)
+class RightLabels:
+    """Labels of images of which each may have several; an answer is right where it is any of them.
+
+    Attributes:
+        of: of every image, ascending, at least one; its label is the first of them.
+        sha256: of what the file says that they are from, whichever of its images are here.
+    """
+
+    of: tuple[tuple[int, ...], ...]
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Dataset:
     """Labelled images in a fixed order.
 
@@ -79,6 +92,7 @@ class Dataset:
         limit_seed: of the choice of these images; None where nothing was chosen.
         path: the folder or file that holds the images; None where nothing may be read off it.
         hidden: files and folders that were left out because their names begin with a dot.
+        several: right labels, where images may have more than one.
     """
 
     name: str
@@ -96,10 +110,13 @@ class Dataset:
     limit_seed: int | None = None
     path: Path | None = None
     hidden: tuple[str, ...] = ()
+    several: RightLabels | None = None
 
     def __post_init__(self) -> None:
         if not len(self.ids) == len(set(self.ids)) == len(self.labels):
             raise ValueError(f"{self.name}: ids must be unique and have one label each")
+        if self.several and tuple(right[0] for right in self.several.of) != self.labels:
+            raise ValueError(f"{self.name}: labels must be the first right ones")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -112,14 +129,24 @@ class Dataset:
         """
         return self.images.pixels(index, preprocessing)
 
+    def right(self, index: int) -> tuple[int, ...]:
+        """The right labels of image ``index``, ascending."""
+        return (self.labels[index],) if self.several is None else self.several.of[index]
+
+    def right_labels(self, indices: Sequence[int]) -> NDArray[np.int64]:
+        """Those of some images (N, M), as `padded`."""
+        return padded([self.right(index) for index in indices])
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 over id, label and signature of every image, in order, as JSON lines.
 
-        A file's signature is its size in bytes, an array image's the SHA-256 of its pixels.
+        A file's signature is its size in bytes, an array image's the SHA-256 of its pixels. Where
+        images may have several labels, a list of them stands for the label.
         """
         digest = hashlib.sha256()
-        for index, (image, label) in enumerate(zip(self.ids, self.labels, strict=True)):
+        labels = self.labels if self.several is None else self.several.of
+        for index, (image, label) in enumerate(zip(self.ids, labels, strict=True)):
             line = json.dumps([image, label, self.images.signature(index)], ensure_ascii=True)
             digest.update(line.encode() + b"\n")
         return digest.hexdigest()
@@ -131,13 +158,42 @@ class Dataset:
 
     def select(self, indices: Sequence[int], *, flag: str = "", note: str = "") -> Self:
         """The images at these positions, in this order, under the same name."""
+        several = self.several
+        if several is not None:
+            several = replace(several, of=tuple(several.of[index] for index in indices))
         return replace(
             self,
+            several=several,
             ids=tuple(self.ids[index] for index in indices),
             labels=tuple(self.labels[index] for index in indices),
             images=self.images.select(indices),
             flags=(*self.flags, flag) if flag else self.flags,
             notes=(*self.notes, note) if note else self.notes,
+        )
+
+
+def padded(right: Sequence[tuple[int, ...]]) -> NDArray[np.int64]:
+    """Right labels of images (N, M); behind an image's last one its first is repeated."""
+    most = max(map(len, right), default=1)
+    rows = [(*labels, *labels[:1] * (most - len(labels))) for labels in right]
+    return np.array(rows, np.int64).reshape(len(rows), most)
+
+
+def require_one_label(dataset: Dataset, what: str) -> None:
+    """Refuse images of which each may have several right labels.
+
+    Args:
+        dataset: the images.
+        what: needs one label of each, like ``pgd@4/255``.
+
+    Raises:
+        UserError: they may.
+    """
+    if dataset.several is not None:
+        raise UserError(
+            f"{what} needs one label an image, and {dataset.name} may have several "
+            f"({dataset.labelling}): from one right label to another is no success; leave attacks "
+            "out (--attacks clean; corruptions may stay), or give --labels with one label an image"
         )
 
 

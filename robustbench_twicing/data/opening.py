@@ -17,8 +17,7 @@ from .fashion_mnist import CUT, is_fashion_mnist, open_fashion_mnist
 from .folders.class_folders import Labelled, has_wnid_folders, label_by_folder
 from .folders.class_list import OwnClasses, order_of_wnids, read_classes
 from .folders.image_files import FileImages, files_dataset
-from .folders.label_file import read_label_file
-from .folders.labels_to_images import label_by_file
+from .folders.labels_to_images import label_images
 from .folders.scanning import check_has_images
 from .folders.tiny_imagenet import find_tiny_imagenet, tiny_classes
 from .imagenet_c import PREFIX
@@ -106,7 +105,10 @@ def open_dataset(
         raise UserError(f"--max-pixels {max_pixels} decodes nothing; give 1 or more")
     known, path = split_name(os.fspath(spec))
     if known is not None and (labels is not None or classes is not None):
-        raise UserError(f"{known.name} has labels of its own; leave --labels and --classes out")
+        raise UserError(
+            f"{known.name} has labels of its own; leave --labels and --classes out, or give plain "
+            f"--data {path}"
+        )
     asked = LabelRequest(
         _absolute(labels) if labels is not None else None,
         read_classes(_absolute(classes)) if classes is not None else None,
@@ -210,11 +212,9 @@ def _labelled(packed: Packed, asked: LabelRequest) -> Dataset:
     check_has_images(listing)
     by_folder = classes is not None or has_wnid_folders(listing)
     if asked.file is not None:
-        lines = read_label_file(asked.file, classes)
         others = tuple(item for item in listing.others if listing.root / item.id != asked.file)
         listing = replace(listing, others=others)
-        source = str(asked.file)
-        labelled = label_by_file(listing, lines, source, classes, superset=asked.superset)
+        labelled = label_images(listing, asked.file, classes, superset=asked.superset)
     elif labelled is None and (asked.needed or by_folder):
         _check_column(packed, by_folder)
         labelled = label_by_folder(listing, classes)

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 
-import numpy as np
 import pyarrow as pa
 import torch
 from torch import Tensor, nn
@@ -16,7 +15,7 @@ from torch import Tensor, nn
 from ..classifiers.classifier import Classifier
 from ..conditions.condition import Condition
 from ..conditions.distances import no_distances
-from ..data.dataset import Dataset
+from ..data.dataset import Dataset, padded
 from ..data.imagenet import ClassList, subset_indices
 from ..records.schema import RECORD_SCHEMA
 from .rows import Columns, Outcome, as_clean, right_in_draws, score, score_rows, take
@@ -28,16 +27,21 @@ def _positions(classes: ClassList) -> dict[int, int]:
     return {index: position for position, index in enumerate(subset_indices(classes))}
 
 
-def class_index(data: Dataset, image: int) -> int:
-    """The class 0 to 999 of an image, whatever its label counts; the first, if it has several."""
-    label = data.labels[image]
-    return label if data.space is None else data.space.logits[label][0]
+def right_positions(data: Dataset, image: int, subset: ClassList) -> tuple[int, ...]:
+    """Positions of an image's right classes in a list, ascending; none, if it lists none of them.
+
+    Of the classes 0 to 999 that one label stands for, the first is meant.
+    """
+    labels, position = data.right(image), _positions(subset)
+    if data.space is not None:
+        labels = tuple(data.space.logits[label][0] for label in labels)
+    return tuple(position[label] for label in labels if label in position)
 
 
 def is_counted(data: Dataset, condition: Condition, image: int) -> bool:
     """Whether a condition is about an image; over a class subset, only images of these are."""
     subset = condition.class_subset
-    return subset is None or class_index(data, image) in _positions(subset)
+    return subset is None or bool(right_positions(data, image, subset))
 
 
 def count_images(data: Dataset, condition: Condition) -> int:
@@ -86,14 +90,14 @@ def subset_rows(
     """
     if condition.class_subset is None:
         raise ValueError(f"{condition.id} has no class subset")
-    position = _positions(condition.class_subset)
+    subset = condition.class_subset
     rows = [row for row, image in enumerate(indices) if is_counted(data, condition, image)]
     if not rows:
         return RECORD_SCHEMA.empty_table()
-    labels = [position[class_index(data, indices[row])] for row in rows]
-    chosen = [logits[rows][:, list(position)] for logits in draws]
-    y = torch.tensor(labels, device=chosen[0].device)
+    labels = padded([right_positions(data, indices[row], subset) for row in rows])
+    chosen = [logits[rows][:, list(_positions(subset))] for logits in draws]
+    y = torch.from_numpy(labels)
     scores, draws_right = score(chosen[0], y), right_in_draws(chosen, y)
-    known = take(fields, rows) | {"target": np.array(labels, np.int64)} | as_clean(scores)
+    known = take(fields, rows) | {"target": labels[:, 0]} | as_clean(scores)
     outcome = Outcome(scores, no_distances(len(rows)), draws_right=draws_right)
     return score_rows(known, condition, outcome)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from ..checkpoints.candidates import Candidate
+from ..classifiers.label_layers import best_placed
 from ..classifiers.loading import load_model
 from ..data.dataset import Dataset
 from ..data.image_maker import Maker
@@ -77,15 +78,15 @@ def probe(
     target = next(classifier.parameters()).device
     if data.space is not None:
         classifier = classifier.answering_in(data.space).to(target)
-    labels = torch.tensor(data.labels)
     correct = images = 0
     parts = range(-(-len(data) // batch_size))
     with torch.inference_mode():
         maker = Maker(data, classifier.preprocessing)
         for batch in load_batches(maker, parts, batch_size=batch_size, skip_bad=True):
             if batch.indices:
-                logits = classifier(to_tensor(batch.pixels, target))
-                right = logits.argmax(1).cpu() == labels[list(batch.indices)]
+                logits = classifier(to_tensor(batch.pixels, target)).cpu()
+                y = torch.from_numpy(data.right_labels(batch.indices))
+                right = logits.argmax(1) == best_placed(logits, y)
                 correct, images = correct + int(right.sum()), images + len(right)
             advance(len(batch.indices) + len(batch.absent))
     return Probe(classifier.record.model, classifier.record.weights, correct, images)

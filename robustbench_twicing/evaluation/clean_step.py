@@ -92,11 +92,12 @@ def score_clean(
         keep_graph=white_box is not None,
         precision=context.precision,
     )
+    right = torch.from_numpy(context.data.right_labels(batch.indices))
     fields = clean_fields(context.label, context.data, batch)
     seeded = partial(network_draws, context.seed, attacked.images)
     draws = context.draws if charged.attack == CLEAN else 1
     with meter.measure(charged.key), network_logits(context.classifier) as answers, seeded("clean"):
-        done = clean_scores(context.label, context.classifier, context.data, attacked, draws)
+        done = clean_scores(context.label, context.classifier, context.data, attacked, right, draws)
     fields |= as_clean(done.scores)
     if white_box is not None:
         with meter.measure(white_box.key), seeded("gradient"):
@@ -148,7 +149,12 @@ class CleanScores(NamedTuple):
 
 
 def clean_scores(
-    label: str, classifier: Classifier, data: Dataset, attacked: AttackBatch, draws: int = 1
+    label: str,
+    classifier: Classifier,
+    data: Dataset,
+    attacked: AttackBatch,
+    y: Tensor,
+    draws: int = 1,
 ) -> CleanScores:
     """Score the clean images; what cannot be scored at all is one line.
 
@@ -157,12 +163,13 @@ def clean_scores(
         classifier: the model.
         data: where the images are from.
         attacked: the images as the model is shown them.
+        y: their right classes, as `score` takes them.
         draws: of the network.
 
     Raises:
         UserError: the network fails, has other classes, or its logits are not finite.
     """
-    x, y, images = attacked.x, attacked.y, attacked.images
+    x, images = attacked.x, attacked.images
     try:
         logits = [attacked.logits]
         with torch.no_grad():

@@ -45,7 +45,7 @@ def score_corrupted(
     position = {index: row for row, index in enumerate(fields["index"].tolist())}
     known = take(fields, [position[index] for index in batch.indices])
     known["pixels_sha256"] = np.array([pixels_hash(pixels) for pixels in batch.pixels], object)
-    y = torch.from_numpy(known["target"]).to(device)
+    y = torch.from_numpy(context.data.right_labels(batch.indices))
     images, x = known["image"].tolist(), to_tensor(batch.pixels, device)
     try:
         with torch.no_grad(), network_draws(context.seed, images, condition.key):

@@ -154,8 +154,7 @@ def _network_flags(
 ) -> Iterator[str]:
     """Whether the network's answers mislead, from the images that were scored first."""
     x = to_tensor(batch.pixels[: len(logits)], device)
-    labels = [context.data.labels[index] for index in batch.indices[: len(logits)]]
-    y = torch.tensor(labels, device=device)
+    y = torch.from_numpy(context.data.right_labels(batch.indices[: len(logits)])).to(device)
     gradients = any(condition.white_box for condition in conditions)
     few = {
         flag: least

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from ..classifiers.label_layers import best_placed
 from ..conditions.ball import affected
 from ..conditions.condition import Condition
 from ..conditions.distances import Distances
@@ -31,6 +32,8 @@ class Scores(NamedTuple):
         rank: how many classes come before the true one (N,), int64; 0 is top-1 correct, below 5
             is top-5 correct. Among equal logits the lower class index comes first.
         loss: cross-entropy of the true class (N,), float64.
+
+    Of several right classes the best placed is the true one.
     """
 
     prediction: Tensor
@@ -39,11 +42,11 @@ class Scores(NamedTuple):
 
 
 def score(logits: Tensor, y: Tensor, images: Sequence[str] = ()) -> Scores:
-    """Score logits (N, K) against class indices (N,).
+    """Score logits (N, K) against class indices (N,), or (N, M) of which any is right.
 
     Args:
         logits: of the network, or of the labels of a data set.
-        y: the true classes.
+        y: the true classes, as `Dataset.right_labels` has them.
         images: ids of the images, for messages.
 
     Raises:
@@ -52,7 +55,8 @@ def score(logits: Tensor, y: Tensor, images: Sequence[str] = ()) -> Scores:
     if not torch.isfinite(logits).all():
         where = affected(~torch.isfinite(logits), images)
         raise BrokenAttackError(f"the model's logits are not finite (NaN or infinity){where}")
-    logits, y = logits.detach().double().cpu(), y.cpu()
+    logits = logits.detach().double().cpu()
+    y = best_placed(logits, y.cpu())
     true = logits.gather(1, y[:, None])
     earlier = torch.arange(logits.shape[1])[None] < y[:, None]
     rank = ((logits > true) | ((logits == true) & earlier)).sum(1)

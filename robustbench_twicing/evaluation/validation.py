@@ -11,7 +11,7 @@ from ..classifiers.classifier import Classifier
 from ..classifiers.device import is_out_of_memory
 from ..classifiers.gradient import eval_mode
 from ..conditions.condition import Condition
-from ..data.dataset import Dataset
+from ..data.dataset import Dataset, require_one_label
 from ..data.image_maker import ImageRequest, Maker, place_of
 from ..data.imagenet import NUM_CLASSES
 from ..data.loader import pixels_hash
@@ -32,8 +32,9 @@ def check_request(models: Mapping[str, Classifier], tasks: Sequence[Task]) -> No
     Nothing is written before: a run folder with a mistake in it could not be gone on with.
 
     Raises:
-        UserError: no data set, two of one name, one condition twice, budgets or attacks that mean
-            nothing for a model, or a model of other classes than the data set's.
+        UserError: no data set, two of one name, one condition twice, attacks on images of several
+            right labels, budgets or attacks that mean nothing for a model, or a model of other
+            classes than the data set's.
     """
     if not tasks:
         raise UserError("no data set is given; name at least one")
@@ -45,6 +46,7 @@ def check_request(models: Mapping[str, Classifier], tasks: Sequence[Task]) -> No
             )
     for task in tasks:
         _check_once(task)
+        _check_labels(task)
     for label, classifier in models.items():
         for task in tasks:
             _check_budgets(label, classifier, task.conditions)
@@ -72,6 +74,13 @@ def _check_once(task: Task) -> None:
             raise UserError(
                 f"condition {condition} is given {number} times for {task.data.name}; give it once"
             )
+
+
+def _check_labels(task: Task) -> None:
+    """What an attack leads away from, or towards, is one label."""
+    for condition in task.conditions:
+        if condition.is_attacked:
+            require_one_label(task.data, condition.id)
 
 
 def _check_budgets(label: str, classifier: Classifier, conditions: Sequence[Condition]) -> None:
@@ -110,7 +119,7 @@ def check_classes(label: str, classes: int, data: Dataset) -> None:
     """
     expected = data.num_classes if data.space is None else NUM_CLASSES
     needs = "needs ImageNet-1k's 1000" if data.space is not None else f"needs {expected}"
-    highest = max(data.labels, default=0)
+    highest = max((data.right(image)[-1] for image in range(len(data))), default=0)
     if expected is None and highest >= classes:
         needs, expected = f"has labels up to {highest}", highest + 1
     if expected not in (None, classes):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from ...data.dataset import Dataset
     from ...data.summary import Survey
     from ..terminal import Console
@@ -105,15 +107,15 @@ def _facts(console: Console, dataset: Dataset, survey: Survey) -> None:
         "looked at": "every pixel" if survey.decoded else "headers only; --full decodes everything",
         "fingerprint": dataset.fingerprint,
     }
-    for flag in dataset.flags:
-        rows["flag"] = flag
+    if dataset.flags:
+        rows["flags"] = ", ".join(dataset.flags)
     for name, value in rows.items():
         table.add_row(Text(name, style="bold"), Text(value))
     console.print(table)
 
 
 def _counts(dataset: Dataset) -> str:
-    seen = len(set(dataset.labels))
+    seen = len(_images_by_class(dataset))
     if dataset.space is not None:
         logits = "all 1000" if dataset.space.others_count else f"{dataset.num_classes}"
         classes = f"{seen} of {dataset.num_classes} classes"
@@ -124,15 +126,20 @@ def _counts(dataset: Dataset) -> str:
 
 
 def _per_class(dataset: Dataset) -> str:
-    from collections import Counter
-
-    counts = Counter(dataset.labels)
+    counts = _images_by_class(dataset)
     fewest, most = min(counts.values()), max(counts.values())
     if fewest == most:
         return f"{fewest} each"
     return f"{fewest} ({_classes(dataset, counts, fewest)}) to {most} " + (
         f"({_classes(dataset, counts, most)})"
     )
+
+
+def _images_by_class(dataset: Dataset) -> Counter[int]:
+    """An image of several right labels counts for each."""
+    from collections import Counter
+
+    return Counter(label for image in range(len(dataset)) for label in dataset.right(image))
 
 
 def _classes(dataset: Dataset, counts: dict[int, int], number: int) -> str:

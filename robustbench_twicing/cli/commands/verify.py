@@ -58,6 +58,7 @@ def run(options: EvalOptions) -> int:
     from ...classifiers.device import choose_device
     from ...conditions.attack_batch import AttackBatch
     from ...conditions.budgets import parse_budgets
+    from ...data.dataset import require_one_label
     from ...data.loader import to_tensor
     from ...evaluation.clean_step import clean_scores
     from ...evaluation.validation import check_request
@@ -76,6 +77,7 @@ def run(options: EvalOptions) -> int:
         raise UserError(f"verify compares on one data set, and these are several: {names}")
     check_request(request.models, request.tasks)
     data = request.tasks[0].data
+    require_one_label(data, "verify, which compares attacks,")
     device = choose_device(options.device)
     console = Console()
     agreements: list[Agreement] = []
@@ -87,7 +89,7 @@ def run(options: EvalOptions) -> int:
         x = to_tensor(np.stack(pixels), device)
         y = torch.tensor([data.labels[index] for index in indices], device=device)
         clean = AttackBatch(model.to(device), x, y, images=data.ids[: len(x)])
-        clean_scores(label, model, data, clean)
+        clean_scores(label, model, data, clean, y)
         _check_gradient(label, clean)
         rows = list(verify(Setting(model, x, y, budget, options.seed)))
         agreements += rows

@@ -179,7 +179,8 @@ def _open_images(folder: RunFolder, options: AnalysisOptions) -> Dataset:
         )
     labels = options.labels or next(iter(_typed(folder, "--labels")), None)
     classes = options.classes or next(iter(_typed(folder, "--classes")), None)
-    data = open_dataset(specs[0], labels=labels, classes=classes)
+    superset = labels is not None  # which of its labels the run had, the fingerprint tells
+    data = open_dataset(specs[0], labels=labels, classes=classes, labels_superset=superset)
     record = records.get(data.name, next(iter(records.values())))
     if record.limit_seed is not None:
         data = limit_dataset(data, record.n_images, seed=record.limit_seed)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ...errors import UserError
 from ...files.printable import count, name_some
+from ..dataset import Remark, RightLabels
 from ..imagenet import NUM_CLASSES, WNID, wnid_to_index
 from ..stored import Stored
 from .class_list import OwnClasses
@@ -20,13 +21,18 @@ _NUMBER = re.compile(r"[0-9]+")
 
 @dataclass(frozen=True)
 class Labelled:
-    """Images with labels, how they were labelled, and notes on it for the reader."""
+    """Images with labels, how they were labelled, and notes and remarks on it for the reader.
+
+    ``several`` are all right labels, where images may have more than one.
+    """
 
     images: tuple[Stored, ...]
     labels: tuple[int, ...]
     num_classes: int | None
     labelling: str
     notes: tuple[str, ...] = ()
+    several: RightLabels | None = None
+    remarks: tuple[Remark, ...] = ()
 
 
 def label_by_folder(listing: Listing, classes: OwnClasses | None = None) -> Labelled:

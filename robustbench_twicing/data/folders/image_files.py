@@ -71,5 +71,6 @@ def files_dataset(listing: Listing, labelled: Labelled, **facts: Any) -> Dataset
         "skipped": listing.skipped,
         "path": listing.root,
         "hidden": listing.hidden,
+        "several": labelled.several,
     }
-    return Dataset(**{**attributes, **facts})
+    return Dataset(**{**attributes, **facts}).remarked(labelled.remarks)

@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from ...errors import UserError
 from ...files.text import read_text
@@ -18,15 +18,19 @@ LABEL_COLUMNS = ("wnid", "synset", "index", "class_index", "label", "target", "c
 BOXES_COLUMN = "predictionstring"
 """Kaggle's ``LOC_val_solution.csv``: a wnid and four numbers per box, all of one class."""
 RIGHT_FORM = "right is a line like ILSVRC2012_val_00000001.JPEG,n01751748 for every image"
+Target = TypeVar("Target", int, tuple[int, ...])
 _INTEGER = re.compile(r"[+-]?[0-9]{1,9}")
 
 
-class Label(NamedTuple):
-    """One line of a label file: line number from 1, image name as written, class index."""
+class Label(NamedTuple, Generic[Target]):
+    """One line of a label file: line number from 1, image name as written, class index.
+
+    Of JSON with several labels an image: the number of the entry, and these labels, ascending.
+    """
 
     line: int
     name: str
-    target: int
+    target: Target
 
 
 class _Row(NamedTuple):
@@ -42,7 +46,7 @@ class _Columns(NamedTuple):
     checks: tuple[int, ...] = ()
 
 
-def read_label_file(path: Path, classes: OwnClasses | None = None) -> tuple[Label, ...]:
+def read_label_file(path: Path, classes: OwnClasses | None = None) -> tuple[Label[int], ...]:
     """Read a label file.
 
     Labels are wnids or indices 0..999 of ImageNet-1k, or, with ``classes``, its names or indices.
@@ -58,7 +62,9 @@ def read_label_file(path: Path, classes: OwnClasses | None = None) -> tuple[Labe
     return parse_labels(read_text(path), str(path), classes)
 
 
-def parse_labels(text: str, source: str, classes: OwnClasses | None = None) -> tuple[Label, ...]:
+def parse_labels(
+    text: str, source: str, classes: OwnClasses | None = None
+) -> tuple[Label[int], ...]:
     """Labels from the text of a label file; see `read_label_file`."""
     rows = list(_rows(text, source))
     if not rows:
@@ -129,7 +135,7 @@ def _without_header(row: _Row, source: str) -> _Columns:
     return _Columns(0, 1)
 
 
-def _label(row: _Row, columns: _Columns, source: str, classes: OwnClasses | None) -> Label:
+def _label(row: _Row, columns: _Columns, source: str, classes: OwnClasses | None) -> Label[int]:
     if len(row.cells) <= max(columns.name, columns.label):
         raise UserError(f"{source}:{row.line}: no label for {row.cells[0]!r}; {RIGHT_FORM}")
     name, text = row.cells[columns.name], _one_class(row.cells[columns.label])

@@ -1,19 +1,23 @@
 """Join a label file with the images of a folder; nothing may be left over on either side."""
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping
-from pathlib import PurePosixPath
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from ...errors import UserError
 from ...files.printable import count, name_some
-from ..imagenet import NUM_CLASSES, WNID, wnid_to_index
+from ..dataset import Remark, RightLabels
+from ..imagenet import NUM_CLASSES, WNID, wnid_to_index, wnids
 from .class_folders import Labelled, check_range
 from .class_list import OwnClasses
-from .label_file import Label
+from .label_file import Label, Target, read_label_file
+from .right_labels import Labels, hash_labels, read_right_labels
 from .scanning import IMAGE_ENDINGS, Listing
 
 Stem = tuple[str, ...]
+_WNID_BEHIND = re.compile(r"(ILSVRC2012_val_\d{8})_n\d{8}")
 
 
 class _Image(NamedTuple):
@@ -21,9 +25,24 @@ class _Image(NamedTuple):
     stem: Stem
 
 
+def label_images(
+    listing: Listing, file: Path, classes: OwnClasses | None = None, *, superset: bool = False
+) -> Labelled:
+    """Give every image the labels that a file of any form has for it.
+
+    Raises:
+        UserError: as `read_right_labels`, `read_label_file`, and those that use what these read.
+    """
+    several = read_right_labels(file, classes)
+    if several is not None:
+        return label_by_right_labels(listing, several, str(file), classes, superset=superset)
+    lines = read_label_file(file, classes)
+    return label_by_file(listing, lines, str(file), classes, superset=superset)
+
+
 def label_by_file(
     listing: Listing,
-    labels: tuple[Label, ...],
+    labels: tuple[Label[int], ...],
     source: str,
     classes: OwnClasses | None = None,
     *,
@@ -43,25 +62,7 @@ def label_by_file(
     Raises:
         UserError: images without label, labels without image, contradictions.
     """
-    by_stem: dict[str, list[_Image]] = defaultdict(list)
-    for image in listing.images:
-        stem = _stem(image.id)
-        by_stem[stem[-1]].append(_Image(image.id, stem))
-    indices: dict[str, int] = {}
-    without_image: list[str] = []
-    for label in labels:
-        image_id = _match(label, by_stem, source)
-        if image_id is None:
-            without_image.append(label.name)
-        elif indices.setdefault(image_id, label.target) != label.target:
-            raise UserError(
-                f"{source}:{label.line}: {label.name!r} is given the classes "
-                f"{indices[image_id]} and {label.target}; an image has one"
-            )
-    _refuse_leftovers(listing, indices, [] if superset else without_image, source)
-    notes = [f"labels are those of {PurePosixPath(source).name}"]
-    if superset and without_image:
-        notes.append(f"{count(len(without_image), 'label')} of it without an image, by request")
+    indices, notes = _joined(listing, labels, source, superset=superset)
     if classes is None:
         check_range(set(indices.values()), source, "labels")
         _refuse_contradiction(listing, indices, source)
@@ -70,8 +71,95 @@ def label_by_file(
         tuple(indices[image.id] for image in listing.images),
         NUM_CLASSES if classes is None else classes.num_classes,
         f"label file {PurePosixPath(source).name}",
-        tuple(notes),
+        notes,
     )
+
+
+def label_by_right_labels(
+    listing: Listing,
+    labels: Labels,
+    source: str,
+    classes: OwnClasses | None = None,
+    *,
+    superset: bool = False,
+) -> Labelled:
+    """Give every image all of its right labels, and leave out those that have none.
+
+    They take the place of what folders say; otherwise as `label_by_file`.
+
+    Raises:
+        UserError: images or entries without a counterpart, contradictions, no label at all.
+    """
+    right, notes = _joined(listing, labels, source, superset=superset)
+    images = tuple(image for image in listing.images if right[image.id])
+    file = PurePosixPath(source).name
+    if not images:
+        raise UserError(f"{source} has no label for any image of {listing.root}")
+    of = tuple(right[image.id] for image in images)
+    return Labelled(
+        images,
+        tuple(first for first, *_ in of),
+        NUM_CLASSES if classes is None else classes.num_classes,
+        f"label file {file}",
+        (*notes, *_replaced(listing, right, file)),
+        RightLabels(of, hash_labels(labels)),
+        tuple(_about_right_labels(of, len(listing.images), file)),
+    )
+
+
+def _about_right_labels(
+    right: Sequence[tuple[int, ...]], listed: int, file: str
+) -> Iterator[Remark]:
+    numbers = list(map(len, right))
+    yield Remark(
+        "several-labels",
+        f"an answer is right where it is any of the image's labels in {file} ("
+        f"{sum(numbers) / len(right):.2f} an image, {max(numbers)} at most): not to be compared "
+        "with accuracy under one label",
+    )
+    if left_out := listed - len(right):
+        yield Remark(
+            f"unlabelled-{left_out}-of-{listed}",
+            f"{left_out} of {count(listed, 'image')} have no label in {file}, and were left out",
+        )
+
+
+def _replaced(listing: Listing, right: Mapping[str, tuple[int, ...]], file: str) -> Iterator[str]:
+    """A note where images lie in folders of classes, which do not count."""
+    folders = {image.id: _class_of_folder(listing, image.id) for image in listing.images}
+    known = {name: of for name, of in folders.items() if of is not None and right[name]}
+    if known:
+        others = sum(of not in right[name] for name, of in known.items())
+        yield (
+            f"the labels of {file} replace those of folders named by wnid; of "
+            f"{count(len(known), 'image')} {others} have other labels alone"
+        )
+
+
+def _joined(
+    listing: Listing, labels: Sequence[Label[Target]], source: str, *, superset: bool
+) -> tuple[dict[str, Target], tuple[str, ...]]:
+    """What the file says of every image, by its id; and notes."""
+    by_stem: dict[str, list[_Image]] = defaultdict(list)
+    for image in listing.images:
+        stem = _stem(image.id)
+        by_stem[stem[-1]].append(_Image(image.id, stem))
+    by_image: dict[str, Target] = {}
+    without_image: list[str] = []
+    for label in labels:
+        image_id = _match(label, by_stem, source)
+        if image_id is None:
+            without_image.append(label.name)
+        elif by_image.setdefault(image_id, label.target) != label.target:
+            raise UserError(
+                f"{source}:{label.line}: {label.name!r} is given the classes "
+                f"{by_image[image_id]} and {label.target}; an image has one line"
+            )
+    _refuse_leftovers(listing, by_image, [] if superset else without_image, source)
+    notes = [f"labels are those of {PurePosixPath(source).name}"]
+    if superset and without_image:
+        notes.append(f"{count(len(without_image), 'label')} of it without an image, by request")
+    return by_image, tuple(notes)
 
 
 def _parts(name: str) -> tuple[str, ...]:
@@ -79,13 +167,14 @@ def _parts(name: str) -> tuple[str, ...]:
 
 
 def _stem(name: str) -> Stem:
-    """Path parts, the last without an image's ending."""
+    """Path parts, the last without an image's ending, or the wnid that Hugging Face adds."""
     parts = _parts(name) or ("",)
     start, dot, ending = parts[-1].rpartition(".")
-    return (*parts[:-1], start) if (dot + ending).lower() in IMAGE_ENDINGS else parts
+    last = start if (dot + ending).lower() in IMAGE_ENDINGS else parts[-1]
+    return (*parts[:-1], _WNID_BEHIND.sub(r"\1", last))
 
 
-def _match(label: Label, by_stem: Mapping[str, list[_Image]], source: str) -> str | None:
+def _match(label: Label[Target], by_stem: Mapping[str, list[_Image]], source: str) -> str | None:
     """The image whose path ends as the name does, or the other way round."""
     stem = _stem(label.name)
     candidates = by_stem.get(stem[-1], [])
@@ -108,9 +197,9 @@ def _same_end(first: Stem, second: Stem) -> bool:
 
 
 def _refuse_leftovers(
-    listing: Listing, indices: dict[str, int], without_image: list[str], source: str
+    listing: Listing, by_image: Collection[str], without_image: list[str], source: str
 ) -> None:
-    unlabelled = [image.id for image in listing.images if image.id not in indices]
+    unlabelled = [image.id for image in listing.images if image.id not in by_image]
     if not unlabelled and not without_image:
         return
     wrong = []
@@ -130,13 +219,20 @@ def _refuse_leftovers(
     )
 
 
+def _class_of_folder(listing: Listing, image: str) -> int | None:
+    """Class index of the nearest folder above an image that is named by a wnid, if it has one."""
+    folders = [listing.root.name, *image.split("/")[:-1]]
+    wnid = next((name for name in reversed(folders) if WNID.fullmatch(name)), "")
+    return wnid_to_index().get(wnid)
+
+
 def _refuse_contradiction(listing: Listing, indices: dict[str, int], source: str) -> None:
     """Where an image also lies in a wnid folder, both have to say the same."""
     for image in listing.images:
-        folders = [listing.root.name, *image.id.split("/")[:-1]]
-        wnid = next((name for name in reversed(folders) if WNID.fullmatch(name)), None)
-        if wnid is not None and wnid_to_index().get(wnid) not in (None, indices[image.id]):
+        of_folder = _class_of_folder(listing, image.id)
+        if of_folder not in (None, indices[image.id]):
             raise UserError(
-                f"{source} gives {image.id!r} class {indices[image.id]}, but its folder {wnid} is "
-                f"class {wnid_to_index()[wnid]}; leave --labels out or point at the right file"
+                f"{source} gives {image.id!r} class {indices[image.id]}, but its folder "
+                f"{wnids()[of_folder]} is class {of_folder}; leave --labels out or point at the "
+                "right file"
             )

@@ -43,7 +43,7 @@ def are_robustbench_images(images: Sequence[tuple[str, int]]) -> bool:
 
 def with_robustbench_note(dataset: Dataset) -> Dataset:
     """The data set, with a note where it is RobustBench's."""
-    if dataset.num_classes != NUM_CLASSES or dataset.space is not None:
+    if dataset.num_classes != NUM_CLASSES or dataset.space or dataset.several:
         return dataset
     images = list(zip(dataset.ids, dataset.labels, strict=True))
     if not are_robustbench_images(images):

@@ -46,14 +46,14 @@ def other_numbering(dataset: Dataset) -> Iterator[Remark]:
     matches = ((_NAME.fullmatch(PurePosixPath(name).name), name) for name in dataset.ids)
     numbers = {name: int(match[1]) for match, name in matches if match}
     pairs = [
-        (label, LABELS[numbers[name] - 1])
-        for name, label in zip(dataset.ids, dataset.labels, strict=True)
+        (dataset.right(place), LABELS[numbers[name] - 1])
+        for place, name in enumerate(dataset.ids)
         if 1 <= numbers.get(name, 0) <= len(LABELS)
     ]
-    right = sum(label == true for label, true in pairs)
+    right = sum(true in labels for labels, true in pairs)
     if len(pairs) < FEWEST or right > len(pairs) / 2:
         return
-    by_one = sum(label == true + 1 for label, true in pairs) > len(pairs) / 2
+    by_one = sum(true + 1 in labels for labels, true in pairs) > len(pairs) / 2
     order = "they are counted from 1" if by_one else "perhaps the devkit's own order of classes"
     yield Remark(
         "labels-of-other-classes",

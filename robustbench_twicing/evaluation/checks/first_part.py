@@ -19,7 +19,7 @@ def network_flags(
     Args:
         model: pixels (N, 3, H, W) in [0, 1] to logits (N, K), on its device, in eval mode.
         x: images that were scored together; without any, nothing is known.
-        y: their class indices (N,).
+        y: their right classes (N,), or (N, M) of which any is right.
         logits: their scores.
         gradients: whether attacks follow gradients, and the scores were computed with them.
     """

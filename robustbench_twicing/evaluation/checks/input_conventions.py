@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ...classifiers.classifier import Classifier
+from ...classifiers.label_layers import best_placed
 from ...data.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from ...records.guessing import is_guessing, is_surely_better
 
@@ -20,20 +23,25 @@ def convention_flags(model: Classifier, x: Tensor, y: Tensor, logits: Tensor) ->
     Args:
         model: pixels (N, 3, H, W) in [0, 1] to logits.
         x: the first images.
-        y: their class indices (N,).
+        y: their right classes (N,), or (N, M) of which any is right.
         logits: the model's logits for them.
     """
-    if len(x) < FEWEST or not is_guessing(y.cpu().numpy(), logits.argmax(1).cpu().numpy()):
+    if len(x) < FEWEST or not is_guessing(*_answers(logits, y)):
         return
     for name, change in _conventions(model):
         try:
             with torch.no_grad():
-                answers = model(change(x)).argmax(1)
+                changed = model(change(x))
         except (Exception, SystemExit):
             continue  # a network may refuse pixels outside [0, 1], which are no mistake then
-        if is_surely_better(y.cpu().numpy(), answers.cpu().numpy()):
+        if is_surely_better(*_answers(changed, y)):
             yield f"looks-like-{name}"
             return
+
+
+def _answers(logits: Tensor, y: Tensor) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of each image the right class that is meant, and the answer."""
+    return best_placed(logits, y).cpu().numpy(), logits.argmax(1).cpu().numpy()
 
 
 def _conventions(model: Classifier) -> Iterator[tuple[str, Change]]:
