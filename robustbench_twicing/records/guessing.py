@@ -1,5 +1,9 @@
 """Whether answers are better than guesses, and what the answers of a mistaken set-up look like."""
 
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import accumulate
+from math import comb, prod
 from typing import Any
 
 import numpy as np
@@ -10,6 +14,10 @@ LEVEL = 0.05
 """Answers that guesses would match this often are no better than these."""
 SURE = 1e-4
 """Likewise, for a set-up that is named as the cause."""
+SHUFFLES = 199
+"""Of the answers, for a chance that depends on how often each class is a label and an answer."""
+LEVEL_OF_ORDER = 0.01
+"""Share of these in which labels may follow answers as closely as they do."""
 PER_CLASS = 4
 """Images of a class, on average, that can tell which class stands for which."""
 
@@ -37,7 +45,46 @@ def is_guessing(target: Classes, prediction: Classes) -> bool:
     """Whether answers (N,) for labels of several classes (N,) are no better than guesses."""
     if len(np.unique(target)) < 2:
         return not (target == prediction).any()
-    return chance_of(target, prediction) > LEVEL
+    if chance_of(target, prediction) <= LEVEL:
+        return False
+    if (target == prediction).all():
+        return _chance_of_all(target) > LEVEL
+    return _chance_in_any_order(_right, target, prediction) > LEVEL
+
+
+def _chance_of_all(target: Classes) -> float:
+    """As `_chance_in_any_order`, of all labels as answers: in one of a multinomial's orders."""
+    counts = np.unique(target, return_counts=True)[1].tolist()
+    together = zip(accumulate(counts), counts, strict=True)
+    return float(Fraction(1, prod(comb(whole, number) for whole, number in together)))
+
+
+def _right(target: Classes, prediction: Classes) -> int:
+    return int((target == prediction).sum())
+
+
+def _follows(target: Classes, prediction: Classes) -> int:
+    """Images of the class that their answer mostly stands for; of both, codes from 0."""
+    answers = int(prediction.max()) + 1
+    table = np.bincount(target * answers + prediction).astype(np.int64)
+    table.resize(int(target.max()) + 1, answers)
+    return int(table.max(0).sum())
+
+
+def _chance_in_any_order(
+    statistic: Callable[[Classes, Classes], int], target: Classes, prediction: Classes
+) -> float:
+    """How probable a statistic so high is if the same answers are given to the images in any order.
+
+    Where nearly all labels are of one class, most answers are right, whoever gives them: only
+    whether the few others are told apart says that the images were looked at. This is a permutation
+    test (Fisher 1935) by `SHUFFLES` seeded orders.
+    """
+    rows = np.lexsort((prediction, target))  # records come in any order
+    labels, answers = target[rows], prediction[rows]
+    observed, draw = statistic(labels, answers), np.random.default_rng(0)
+    reached = sum(statistic(labels, draw.permutation(answers)) >= observed for _ in range(SHUFFLES))
+    return (1 + reached) / (1 + SHUFFLES)
 
 
 def is_surely_better(target: Classes, prediction: Classes) -> bool:
@@ -58,8 +105,7 @@ def label_mistake(target: Classes, prediction: Classes) -> str:
             return name
     if len(target) < PER_CLASS * len(np.unique(target)) or len(np.unique(prediction)) < 2:
         return ""
-    table = np.zeros((int(target.max()) + 1, int(prediction.max()) + 1), np.int64)
-    np.add.at(table, (target, prediction), 1)
-    favourite = table.argmax(0)[prediction]  # the class that an answer mostly stands for
-    agreed = int((favourite == target).sum())
-    return "classes-in-another-order" if agreed > len(target) / 2 else ""
+    classes, answers = (np.unique(of, return_inverse=True)[1] for of in (target, prediction))
+    agreed = _follows(classes, answers)
+    by_chance = _chance_in_any_order(_follows, classes, answers) if 2 * agreed > len(target) else 1
+    return "classes-in-another-order" if by_chance <= LEVEL_OF_ORDER else ""

@@ -133,11 +133,13 @@ def test_what_is_below_the_line_is_not(one: Scored) -> None:
 def answered(predictions: Sequence[int], targets: Sequence[int]) -> Scored:
     """Clean images with these answers and labels."""
     rows = pd.DataFrame({"clean_prediction": predictions, "target": targets})
-    counts, answers = counted(rows.assign(rank=0, clean_rank=0))
+    wrong = (rows["clean_prediction"] != rows["target"]).astype(int)
+    counts, answers = counted(rows.assign(rank=wrong, clean_rank=wrong))
     return Scored(Condition("clean"), counts, answers=answers)
 
 
 LABELS = [number % 10 for number in range(100)]
+NEARLY_ONE = [4] * 99 + [9]
 
 
 @pytest.mark.parametrize(
@@ -157,6 +159,10 @@ LABELS = [number % 10 for number in range(100)]
         ([1] * 19, LABELS[:19], []),
         ([4] * 30, [4] * 30, []),
         ([3] * 30, [4] * 30, ["at-chance"]),
+        (NEARLY_ONE, NEARLY_ONE, []),
+        ([4] * 98 + [7, 9], NEARLY_ONE, []),
+        ([4] * 100, NEARLY_ONE, ["at-chance"]),
+        ([3, 5] * 50, NEARLY_ONE, ["at-chance"]),
     ],
 )
 def test_answers_that_are_guesses_are_flagged_with_what_they_look_like(
