@@ -20,6 +20,8 @@ _MEANINGS = {
     r"training-images": "the images seem to be training images, on which accuracy says nothing.",
     r"labels-from-1": "the labels are 1, 2, 3, ... and never 0, as if counted from 1: then every "
     "answer is compared with the next class.",
+    r"labels-0-to-(\d+)": "the labels are the numbers 0 to {0} alone, as classes of one's own have "
+    "them, and count as the first classes of ImageNet.",
     r"labels-of-other-classes": "ImageNet's validation images are given other classes than theirs, "
     "as by the devkit's own numbers: the accuracy says nothing.",
     r"several-labels": "an answer is right where it is any of several labels of the image: not to "

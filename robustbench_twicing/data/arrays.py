@@ -13,6 +13,7 @@ from PIL import Image
 from ..errors import UserError
 from ..files.arrays import Archive, ArrayFile, is_archive, open_archive
 from .dataset import Dataset, Pixels
+from .folders.class_folders import BY_NUMBER
 from .folders.class_list import MOST_CLASSES, OwnClasses
 from .imagenet import NUM_CLASSES
 from .preprocessing import Preprocessing
@@ -100,6 +101,7 @@ def open_arrays(
         notes=(
             f"array images are {width} x {height} pixels: taken as they are by a model of that "
             "input size, otherwise resized and cropped like photographs",
+            *(() if classes is not None else (BY_NUMBER,)),
         ),
         path=path,
     )

@@ -17,7 +17,7 @@ from .folders.scanning import DANGLING
 from .imagenet import WNID
 from .imagenet_c import GROUPS, SEVERITIES
 from .known_sets.table import plain_name
-from .known_sets.validation import other_numbering
+from .known_sets.validation import counted_from_one, first_classes, other_numbering
 from .preprocessing import Preprocessing
 from .summary import Survey
 
@@ -25,7 +25,6 @@ TINY = 64
 """Longest side, in pixels, of Tiny ImageNet and its like."""
 PHOTOGRAPH = 256
 """Pixels a side; square images below it were cropped before."""
-FEWEST_COUNTED = 3
 _TRAIN_FILE = re.compile(r"n\d{8}_\d+\.\w+")
 _TRAIN_FOLDER = re.compile(r"(ilsvrc2012-)?(img-)?train(ing)?(-?(set|data|images|blurred|\d+))?")
 _CORRUPTED_FOLDER = re.compile(r"(tiny-)?(imagenet|cifar-?100?)-?(c|c-bar|3dcc)")
@@ -35,7 +34,10 @@ _PAIRS, _ALIKE = 16, 0.5
 
 
 def suspicions(
-    dataset: Dataset, survey: Survey, preprocessing: Preprocessing | None = None
+    dataset: Dataset,
+    survey: Survey,
+    preprocessing: Preprocessing | None = None,
+    num_classes: int | None = None,
 ) -> tuple[Remark, ...]:
     """Everything that looks wrong; none of it stops a run.
 
@@ -44,12 +46,14 @@ def suspicions(
         survey: what they are like.
         preprocessing: of the network that will see them, without which tiny and cropped images
             are named whatever their size.
+        num_classes: of that network, where the data set does not say it.
     """
     return (
         *_corruption(dataset),
         *severities_in_one_array(dataset),
         *_training(dataset),
-        *_counted_from_one(dataset),
+        *counted_from_one(dataset),
+        *first_classes(dataset, dataset.num_classes or num_classes),
         *other_numbering(dataset),
         *_sizes(dataset, survey, preprocessing),
         *_copies(survey),
@@ -120,18 +124,6 @@ def _training(dataset: Dataset) -> Iterator[Remark]:
         yield Remark(
             "training-images",
             f"{sign}: are these training images? Accuracy on them says nothing",
-        )
-
-
-def _counted_from_one(dataset: Dataset) -> Iterator[Remark]:
-    images = Counter(dataset.labels)
-    counted = set(images) == set(range(1, len(images) + 1)) and len(images) >= FEWEST_COUNTED
-    by_chance = dataset.limit_seed is not None and max(images.values(), default=0) == 1
-    if counted and not by_chance and "wnid" not in dataset.labelling:
-        yield Remark(
-            "labels-from-1",
-            f"labels are 1 to {len(images)} without a gap and never 0: were they counted from 1? "
-            "Class indices start at 0",
         )
 
 

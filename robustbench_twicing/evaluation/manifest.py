@@ -12,6 +12,7 @@ from ..records.manifest import DatasetRecord, Evaluation, Manifest
 from .class_subsets import count_images
 from .options import Options
 from .tasks import Task
+from .validation import count_logits
 
 
 def make_manifest(
@@ -36,7 +37,15 @@ def make_manifest(
     evaluations = tuple(
         Evaluation(
             *(label, model.record, model.preprocessing),
-            _with_remarks(record, suspicions(data, surveyed, model.preprocessing)),
+            _with_remarks(
+                record,
+                suspicions(
+                    data,
+                    surveyed,
+                    model.preprocessing,
+                    data.num_classes or count_logits(label, model),
+                ),
+            ),
             images,
         )
         for label, model in models.items()

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from ...errors import UserError
 from ...files.printable import name_some
-from ..folders.class_folders import Labelled, check_range
+from ..folders.class_folders import BY_NUMBER, Labelled, check_range
 from ..folders.class_list import MOST_CLASSES, OwnClasses
 from ..folders.label_file import class_index
 from ..folders.scanning import Listing, printable_name, scan
 from ..imagenet import NUM_CLASSES, WNID, wnid_to_index
 from .finding import Archives, find_archives
 from .names import plain_member
-from .parquet import Rows, list_all
+from .parquet import LabelColumn, Rows, Value, list_all
 from .parquet_row import ParquetRow
 from .webdataset import label_by_neighbour, list_tars, without_neighbours
 
@@ -120,32 +120,58 @@ def _images(every: Sequence[Rows]) -> tuple[ParquetRow, ...]:
 def _by_column(
     every: Sequence[Rows], listing: Listing, classes: OwnClasses | None
 ) -> Labelled | None:
-    columns = every[0].columns
-    if not columns.label or not listing.images:
+    """By the first column whose values are all classes; others that are, too, have to agree."""
+    columns = every[0].columns.labels if listing.images else ()
+    by_name, mistakes = dict[str, Labelled](), list[UserError]()
+    for place, column in enumerate(columns):
+        values = [label for rows in every for label in rows.labels[place]]
+        try:
+            by_name[column.name] = _by_values(column, values, listing, classes)
+        except UserError as error:
+            mistakes.append(error)
+    if not by_name:
+        for mistake in mistakes:
+            raise mistake
         return None
-    values = [label for rows in every for label in rows.labels]
-    wnids = all(WNID.fullmatch(text) for text in _texts(values, columns.classes))
-    names = columns.classes if wnids or classes is not None else ()
-    _check_numbers(values, columns.classes, listing, in_order=not names)
-    by_value = {value: _index(value, names, classes, listing) for value in set(values)}
+    (first, labelled), *others = by_name.items()
+    for name, other in others:
+        if other.labels != labelled.labels:
+            pairs = zip(listing.images, labelled.labels, other.labels, strict=True)
+            image, one, two = next(pair for pair in pairs if pair[1] != pair[2])
+            raise UserError(
+                f"{listing.root}: columns {first} and {name} may both be the label, and contradict "
+                f"each other: {image.id} has class {one} by {first} and {two} by {name}; write it "
+                "without one of them, or give --labels FILE"
+            )
+    return labelled
+
+
+def _by_values(
+    column: LabelColumn, values: Sequence[Value], listing: Listing, classes: OwnClasses | None
+) -> Labelled:
+    """Labels from the values of one column."""
+    wnids = all(WNID.fullmatch(text) for text in column.classes or map(str, set(values)))
+    names = column.classes if wnids or classes is not None else ()
+    _check_numbers(values, column.classes, listing, in_order=not names)
+    by_value = {value: _index(value, names, classes, listing) for value in dict.fromkeys(values)}
     labels = tuple(by_value[value] for value in values)
-    number = classes.num_classes if classes is not None else len(columns.classes) or None
+    number = classes.num_classes if classes is not None else len(column.classes) or None
     if classes is None and wnids:
         number = NUM_CLASSES
     if number == NUM_CLASSES and classes is None:
         check_range(set(labels), str(listing.root), "labels")
-    how = "wnids" if wnids else "class indices"
+    named = wnids or column.classes or classes is not None
     return Labelled(
-        listing.images, labels, number, f"{how} in column {columns.label} of Parquet files"
+        listing.images,
+        labels,
+        number,
+        f"{'wnids' if wnids else 'class indices'} in column {column.name} of Parquet files",
+        () if named else (BY_NUMBER,),
     )
 
 
-def _texts(values: Sequence[int | str], names: Sequence[str]) -> set[str]:
-    return set(names) or {str(value) for value in values}
-
-
 def _check_numbers(
-    values: Sequence[int | str], names: Sequence[str], listing: Listing, *, in_order: bool
+    values: Sequence[Value], names: Sequence[str], listing: Listing, *, in_order: bool
 ) -> None:
     """Refuse numbers that no class has, and 1000 classes in another order than ImageNet's."""
     numbers = {value for value in values if isinstance(value, int)} if names else set[int]()
@@ -156,9 +182,7 @@ def _check_numbers(
         _check_order(names, listing)
 
 
-def _index(
-    value: int | str, names: Sequence[str], classes: OwnClasses | None, listing: Listing
-) -> int:
+def _index(value: Value, names: Sequence[str], classes: OwnClasses | None, listing: Listing) -> int:
     """The class that a cell means: by its name where names are known, else as it stands."""
     if isinstance(value, int) and names:
         value = names[value]
@@ -166,9 +190,8 @@ def _index(
     most = MOST_CLASSES if classes is None else classes.num_classes or MOST_CLASSES
     if index is None or not 0 <= index < most:
         known = "a wnid or a class index" if classes is None else f"a class of {classes.source}"
-        raise UserError(
-            f"{listing.root}: label {value!r} is not {known}; --classes FILE names them"
-        )
+        label = "an empty label" if value is None else f"label {value!r}"
+        raise UserError(f"{listing.root}: {label} is not {known}; --classes FILE names them")
     return index
 
 

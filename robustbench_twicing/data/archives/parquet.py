@@ -17,7 +17,14 @@ from .parquet_row import BUFFER, ROWS, Shard, leaf
 IMAGE_COLUMNS = ("image", "img", "jpg", "png", "jpeg", "webp", "image_bytes", "bytes")
 """Names of columns of images; any other is taken where it is the only one of the right type."""
 LABEL_COLUMNS = ("wnid", "synset", "label", "labels", "fine_label", "cls", "class", "target")
-"""The first one that is there counts; a wnid says more than a number."""
+"""What is called so, and holds numbers or texts, may be the label; the first is preferred."""
+
+
+class LabelColumn(NamedTuple):
+    """A column that may be the label: its name, and those of the labels 0, 1, ..., where known."""
+
+    name: str
+    classes: tuple[str, ...]
 
 
 class Columns(NamedTuple):
@@ -26,14 +33,15 @@ class Columns(NamedTuple):
     Attributes:
         content: path of the column of encoded images, like ``image.bytes``.
         name: path of the column of their names, or empty.
-        label: name of the column of labels, or empty.
-        classes: names of the labels 0, 1, ..., where the file says them.
+        labels: those that may be the label, in the order of `LABEL_COLUMNS`.
     """
 
     content: str
     name: str
-    label: str
-    classes: tuple[str, ...]
+    labels: tuple[LabelColumn, ...]
+
+
+Value = int | str | None
 
 
 class Rows(NamedTuple):
@@ -43,14 +51,14 @@ class Rows(NamedTuple):
         shard: the file.
         sizes: bytes of every image.
         names: of every image; empty where the file has none.
-        labels: of every image, numbers or texts; empty where the file has none.
+        labels: of every column that may be the label: numbers, texts, or None, of every image.
         columns: where they are.
     """
 
     shard: Shard
     sizes: list[int]
     names: list[str]
-    labels: list[int | str]
+    labels: list[list[Value]]
     columns: Columns
 
 
@@ -67,14 +75,14 @@ def list_rows(path: Path) -> Rows:
         Shard(path, stamp, columns.content),
         table["size"].to_pylist(),
         table["name"].to_pylist() if "name" in table.column_names else [],
-        table["label"].to_pylist() if "label" in table.column_names else [],
+        [table[f"label {column.name}"].to_pylist() for column in columns.labels],
         columns,
     )
 
 
 def _index(path: Path, columns: Columns) -> pa.Table:
-    wanted = {"size": columns.content, "name": columns.name, "label": columns.label}
-    wanted = {key: column for key, column in wanted.items() if column}
+    wanted = {"size": columns.content} | ({"name": columns.name} if columns.name else {})
+    wanted |= {f"label {column.name}": column.name for column in columns.labels}
     parts: dict[str, list[Any]] = {key: [] for key in wanted}
     try:
         with pq.ParquetFile(path, buffer_size=BUFFER, pre_buffer=False) as file:
@@ -93,14 +101,13 @@ def _index(path: Path, columns: Columns) -> pa.Table:
 
 
 def _check_rows(path: Path, columns: Columns, table: pa.Table) -> None:
-    for key, column in (("size", columns.content), ("label", columns.label)):
-        if key in table.column_names and table[key].null_count:
-            row = pc.index(pc.is_null(table[key]), pa.scalar(True)).as_py()
-            why = "no image, perhaps only a path to one" if key == "size" else "no label"
-            raise UserError(
-                f"{path}: {table[key].null_count} of {table.num_rows} rows have {why} in column "
-                f"{column} (row {row} is the first); write it with the images embedded"
-            )
+    if number := table["size"].null_count:
+        row = pc.index(pc.is_null(table["size"]), pa.scalar(True)).as_py()
+        raise UserError(
+            f"{path}: {number} of {table.num_rows} rows have no image, perhaps only a path to one, "
+            f"in column {columns.content} (row {row} is the first); write it with the images "
+            "embedded"
+        )
 
 
 def _columns(path: Path) -> Columns:
@@ -123,11 +130,15 @@ def _columns(path: Path) -> Columns:
     content = images[named[0]]
     field = schema.field(named[0]).type
     has_names = pa.types.is_struct(field) and any(part.name == "path" for part in field)
-    label = next((name for name in LABEL_COLUMNS if name in schema.names), "")
-    label = label if label and _are_labels(schema.field(label).type) else ""
-    return Columns(
-        content, f"{named[0]}.path" if has_names else "", label, _class_names(schema, label)
+    called = [name for name in LABEL_COLUMNS if name in schema.names]
+    if called and not _are_labels(schema.field(called[0]).type):
+        called = []  # who calls a column so means it, and no other takes its place
+    labels = tuple(
+        LabelColumn(name, _class_names(schema, name))
+        for name in called
+        if _are_labels(schema.field(name).type)
     )
+    return Columns(content, f"{named[0]}.path" if has_names else "", labels)
 
 
 def _content(field: pa.Field) -> str:

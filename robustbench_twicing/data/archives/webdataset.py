@@ -10,11 +10,11 @@ from typing import Any
 from ...errors import UserError
 from ...files.printable import count, name_some
 from ..dataset import Skipped
-from ..folders.class_folders import Labelled, check_range
+from ..folders.class_folders import BY_NUMBER, Labelled, check_range
 from ..folders.class_list import OwnClasses
-from ..folders.label_file import class_index
+from ..folders.label_file import Label, class_index
 from ..folders.scanning import Listing
-from ..imagenet import NUM_CLASSES
+from ..imagenet import NUM_CLASSES, WNID
 from ..stored import read
 from .tar import Contents, list_each
 from .tar_member import TarMember
@@ -107,13 +107,15 @@ def label_by_neighbour(contents: Contents, classes: OwnClasses | None) -> Labell
             f"{ending} file beside them ({name_some(without)})"
         )
     labels = [_label(beside[_key(image.id)], ending, classes) for image in listing.images]
+    indices = tuple(label.target for label in labels)
     if classes is None:
-        check_range(set(labels), str(listing.root), "labels")
+        check_range(set(indices), str(listing.root), "labels")
     return Labelled(
         listing.images,
-        tuple(labels),
+        indices,
         NUM_CLASSES if classes is None else classes.num_classes,
         f"WebDataset: {ending} files beside the images",
+        (BY_NUMBER,) if any(label.by_number for label in labels) else (),
     )
 
 
@@ -172,7 +174,7 @@ def _text(member: TarMember) -> str:
         raise UserError(f"{member} is not UTF-8 text") from error
 
 
-def _label(member: TarMember, ending: str, classes: OwnClasses | None) -> int:
+def _label(member: TarMember, ending: str, classes: OwnClasses | None) -> Label[int]:
     if ending == CLASS:
         texts = [_text(member).strip()]
     else:
@@ -185,4 +187,5 @@ def _label(member: TarMember, ending: str, classes: OwnClasses | None) -> int:
             f"{member} gives {'several classes' if known else 'no class'} ({said[:80]}); right is "
             f"a class index or a wnid{f', or a name of {classes.source}' if classes else ''}"
         )
-    return known.pop()
+    by_number = classes is None and not any(WNID.fullmatch(text) for text in texts)
+    return Label(1, member.id, known.pop(), by_number)

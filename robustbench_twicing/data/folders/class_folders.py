@@ -16,6 +16,11 @@ from ..stored import Stored
 from .class_list import OwnClasses
 from .scanning import Listing
 
+BY_NUMBER = (
+    "labels are numbers, without names of classes: number k counts as the network's class k, which "
+    "is ImageNet-1k's if it has 1000"
+)
+"""A note wherever nothing but a number says which class is meant."""
 _NUMBER = re.compile(r"[0-9]+")
 
 
@@ -113,9 +118,8 @@ def label_by_number(listing: Listing) -> Labelled:
             "numbered folders are 0 to 999, each once"
         )
     check_range(set(numbers), str(listing.root), "folders")
-    note = "folders are numbered: their numbers were taken as ImageNet-1k class indices"
     labels = [int(name) for name in names]
-    return _labelled(listing, labels, NUM_CLASSES, "folders named by class index", note)
+    return _labelled(listing, labels, NUM_CLASSES, "folders named by class index", BY_NUMBER)
 
 
 def _by_own_classes(listing: Listing, classes: OwnClasses) -> Labelled:

@@ -26,11 +26,13 @@ class Label(NamedTuple, Generic[Target]):
     """One line of a label file: line number from 1, image name as written, class index.
 
     Of JSON with several labels an image: the number of the entry, and these labels, ascending.
+    ``by_number``: whether nothing but a number says which class is meant.
     """
 
     line: int
     name: str
     target: Target
+    by_number: bool = False
 
 
 class _Row(NamedTuple):
@@ -155,7 +157,7 @@ def _label(row: _Row, columns: _Columns, source: str, classes: OwnClasses | None
                 f"{source}:{row.line}: two labels of {name!r} disagree: {text} is class {index}, "
                 f"but another column says {second!r} (counted from 1?)"
             )
-    return Label(row.line, name, index)
+    return Label(row.line, name, index, classes is None and text.lstrip("+-").isdecimal())
 
 
 def _one_class(cell: str) -> str:

@@ -10,7 +10,7 @@ from ...errors import UserError
 from ...files.printable import count, name_some
 from ..dataset import Remark, RightLabels
 from ..imagenet import NUM_CLASSES, WNID, wnid_to_index, wnids
-from .class_folders import Labelled, check_range
+from .class_folders import BY_NUMBER, Labelled, check_range
 from .class_list import OwnClasses
 from .label_file import Label, Target, read_label_file
 from .right_labels import Labels, hash_labels, read_right_labels
@@ -157,6 +157,8 @@ def _joined(
             )
     _refuse_leftovers(listing, by_image, [] if superset else without_image, source)
     notes = [f"labels are those of {PurePosixPath(source).name}"]
+    if any(label.by_number for label in labels):
+        notes.append(BY_NUMBER)
     if superset and without_image:
         notes.append(f"{count(len(without_image), 'label')} of it without an image, by request")
     return by_image, tuple(notes)

@@ -95,7 +95,7 @@ def _labels(
                 f"{path}: the labels of {name!r} are {short}, and not a list of class indices 0 to "
                 f"{most - 1}, each once; {RIGHT_FORM}"
             )
-        yield Label(number, name, tuple(sorted(right)))
+        yield Label(number, name, tuple(sorted(right)), classes is None)
 
 
 def _are_classes(right: Any, most: int) -> bool:

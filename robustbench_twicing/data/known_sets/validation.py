@@ -1,16 +1,21 @@
-"""Labels of ImageNet's first validation images, by which another numbering of classes shows.
+"""Labels that are numbers, and mean other classes than ImageNet's: signs of it.
 
+Labels of the first validation images are known, by which another numbering of classes shows:
 ILSVRC's development kit numbers classes in an order of its own: its labels of the validation images
 are whole numbers in the right range, and wrong for every network of torchvision and timm.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from ..dataset import Dataset, Remark
+from ..folders.class_folders import BY_NUMBER
 from ..imagenet import NUM_CLASSES
 
+FEWEST_COUNTED, MOST_OWN, PER_CLASS = 3, 200, 4
+"""Classes that tell how they are counted, those of small data sets, and images of each."""
 FEWEST = 5
 """Images that are known, and contradict, before it is said."""
 _NAME = re.compile(r"ILSVRC2012_val_(\d{8})\.\w+")
@@ -60,3 +65,37 @@ def other_numbering(dataset: Dataset) -> Iterator[Remark]:
         f"{len(pairs) - right} of {len(pairs)} validation images whose classes are known are given "
         f"others ({order}): class indices are the positions of sorted wnids, so label by wnid",
     )
+
+
+def counted_from_one(dataset: Dataset) -> Iterator[Remark]:
+    """A remark where labels are 1, 2, 3, ... and never 0."""
+    images = Counter(dataset.labels)
+    counted = set(images) == set(range(1, len(images) + 1)) and len(images) >= FEWEST_COUNTED
+    by_chance = dataset.limit_seed is not None and max(images.values(), default=0) == 1
+    if counted and not by_chance and "wnid" not in dataset.labelling:
+        yield Remark(
+            "labels-from-1",
+            f"labels are 1 to {len(images)} without a gap and never 0: were they counted from 1? "
+            "Class indices start at 0",
+        )
+
+
+def first_classes(dataset: Dataset, num_classes: int | None) -> Iterator[Remark]:
+    """A remark where numbers that classes of one's own would have, too, count as ImageNet's.
+
+    Args:
+        dataset: the images and labels.
+        num_classes: of the data set or the network; None where neither is known.
+    """
+    if BY_NUMBER not in dataset.notes or num_classes != NUM_CLASSES:
+        return
+    seen = {label for image in range(len(dataset)) for label in dataset.right(image)}
+    gapless = seen == set(range(len(seen))) and 2 <= len(seen) <= MOST_OWN
+    if gapless and len(dataset) >= PER_CLASS * len(seen):
+        yield Remark(
+            f"labels-0-to-{len(seen) - 1}",
+            f"labels are the numbers 0 to {len(seen) - 1} without a gap, as classes of one's own "
+            f"have them, and count as the first {len(seen)} of ImageNet-1k's (tench, goldfish, "
+            "...); if they are none of these, label by wnid, or give --classes FILE and a model of "
+            "these classes",
+        )

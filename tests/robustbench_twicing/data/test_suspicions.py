@@ -1,6 +1,8 @@
 """Each suspicion speaks up on its case, and none on a sound data set."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +10,14 @@ import pytest
 from PIL import Image
 
 from robustbench_twicing.data.dataset import Dataset, Remark
-from robustbench_twicing.data.known_sets.validation import LABELS, other_numbering
+from robustbench_twicing.data.folders.class_folders import BY_NUMBER
+from robustbench_twicing.data.known_sets.validation import LABELS, first_classes, other_numbering
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.data.summary import survey
 from robustbench_twicing.data.suspicions import suspicions
+from tests.robustbench_twicing.data.archives.conftest import member, write_parquet, write_tar
+from tests.tiny import greys
 
 SOUND = ["n01440764/ILSVRC2012_val_1.JPEG", "n01443537/ILSVRC2012_val_2.JPEG"]
 
@@ -291,3 +296,71 @@ def test_arrays_counted_from_one(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", images=np.zeros((3, 99, 80), np.uint8), labels=[1, 2, 3])
     (sentence,) = found_in(tmp_path / "a.npz")
     assert "counted from 1" in sentence
+
+
+def numbered(labels: Sequence[int], *notes: str) -> Dataset:
+    return replace(greys([0] * len(labels), labels), notes=notes)
+
+
+TEN = [number % 10 for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "is_said"),
+    [
+        (TEN, True),
+        (list(range(200)) * 4, True),
+        ([0, 1] * 4, True),
+        (TEN[:39], False),  # three images of one class
+        ([*TEN, 11, 11, 11, 11], False),
+        (list(range(201)) * 4, False),
+        ([label + 1 for label in TEN], False),
+        ([0] * 40, False),
+    ],
+)
+def test_numbers_that_may_be_classes_of_ones_own_are_said(labels: list[int], is_said: bool) -> None:
+    """Where they count as ImageNet's, and nothing names them."""
+    dataset = numbered(labels, BY_NUMBER)
+    flags = [remark.flag for remark in first_classes(dataset, 1000)]
+    assert flags == [f"labels-0-to-{max(labels)}"] * is_said
+    assert not list(first_classes(dataset, 10)) + list(first_classes(dataset, None))
+    assert not list(first_classes(numbered(labels), 1000))
+
+
+def forms_by_number(root: Path) -> Iterator[tuple[Path, Path | None]]:
+    """The same eight images, whose labels are 0 and 1, in every form; and a label file."""
+    content = {f"{number}.png": (root / f"flat/{number}.png").read_bytes() for number in range(8)}
+    for name, png in content.items():
+        path = root / "numbers" / str(int(name[0]) % 2) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(png)
+    (root / "labels.csv").write_text("".join(f"{name},{int(name[0]) % 2}\n" for name in content))
+    (root / "real.json").write_text(json.dumps({name: [int(name[0]) % 2] for name in content}))
+    beside = {f"{name[0]}.cls": str(int(name[0]) % 2).encode() for name in content}
+    yield root / "numbers", None
+    yield root / "flat", root / "labels.csv"
+    yield root / "flat", root / "real.json"
+    files = sorted((content | beside).items())
+    yield write_tar(root / "w.tar", [member(name, of) for name, of in files]), None
+    rows = [{"bytes": png, "path": name} for name, png in content.items()]
+    yield write_parquet(root / "p.parquet", rows, label=[n % 2 for n in range(8)]), None
+    np.savez(root / "a.npz", images=np.zeros((8, 9, 9, 3), np.uint8), labels=np.arange(8) % 2)
+    yield root / "a.npz", None
+
+
+def test_in_every_form_numbers_are_said_alike(tmp_path: Path) -> None:
+    pictures(tmp_path / "flat", [f"{number}.png" for number in range(8)])
+    for form, labels in forms_by_number(tmp_path):
+        dataset = open_dataset(form, labels=labels)
+        assert dataset.notes.count(BY_NUMBER) == 1, form
+        known = suspicions(dataset, survey(dataset), num_classes=1000)
+        assert "labels-0-to-1" in [remark.flag for remark in known], form
+        own = suspicions(dataset, survey(dataset), num_classes=2)
+        said = "labels-0-to-1" in [remark.flag for remark in own]
+        assert said == (dataset.num_classes == 1000), form
+    (tmp_path / "classes.txt").write_text("cat\ndog\n")
+    for form in ("p.parquet", "w.tar", "a.npz"):
+        named = open_dataset(tmp_path / form, classes=tmp_path / "classes.txt")
+        assert BY_NUMBER not in named.notes
+    (tmp_path / "labels.csv").write_text("".join(f"{n}.png,n01440764\n" for n in range(8)))
+    assert BY_NUMBER not in open_dataset(tmp_path / "flat", labels=tmp_path / "labels.csv").notes

@@ -30,6 +30,7 @@ from robustbench_twicing.evaluation.tasks import make_task, with_clean_subsets
 from tests.palette import PALETTE, SIDE, palette, subset_folders, write
 from tests.tiny import convnet, noise, quick_conditions, several
 
+JUDGE: Any = RealLabelsImagenet
 IMAGES = 300
 REAL = Path(timm.__file__).parent / "data" / "_info" / "imagenet_real_labels.json"
 """The reassessed labels as timm ships them."""
@@ -84,7 +85,7 @@ def logits_of(made: Made, names: list[str]) -> torch.Tensor:
 def test_accuracy_is_that_of_timm(made: Made, tmp_path: Path) -> None:
     (tmp_path / "real.json").write_text(json.dumps(list(made.real.values())))
     names = [name.replace(".png", ".JPEG") for name in made.real]
-    judge = RealLabelsImagenet(names, tmp_path / "real.json")
+    judge: Any = JUDGE(names, tmp_path / "real.json")
     judge.add_result(logits_of(made, list(made.real)))
     (row,) = results(made.run.folder).to_dict("records")
     assert row["n_images"] == sum(map(bool, made.real.values())) < IMAGES

@@ -62,16 +62,43 @@ def test_labels_as_texts_and_numbers(tmp_path: Path) -> None:
     assert (numbers.labels, numbers.num_classes) == ((7, 3), None)
 
 
-def test_the_first_column_of_labels_counts(tmp_path: Path) -> None:
-    """And no other takes its place where it is of a type that says no class."""
+def test_of_several_columns_of_labels_all_agree_or_are_refused(tmp_path: Path) -> None:
+    """And no other takes the first one's place where that is of a type that says no class."""
     path, wnids = tmp_path / "a.parquet", ["n01443537", "n01440764"]
-    write_parquet(path, rows("a", "b"), label=[5, 6], wnid=wnids)
-    assert open_dataset(path).labels == (1, 0)
-    for texts in (pa.array(wnids).dictionary_encode(), pa.array(wnids, pa.large_string())):
-        write_parquet(path, rows("a", "b"), **{"label": texts, "class": [5, 6]})
-        assert open_dataset(path).labels == (1, 0)
+    write_parquet(path, rows("a", "b"), label=[1, 5], wnid=wnids)
+    wrong = r"columns wnid and label may both .* contradict each other: b has class 0 by wnid and 5"
+    with pytest.raises(UserError, match=wrong):
+        open_dataset(path)
+    for texts in (wnids, pa.array(wnids).dictionary_encode(), pa.array(wnids, pa.large_string())):
+        columns = {"label": texts, "class": [1, 0], "cls": ["goldfish", None]}
+        write_parquet(path, rows("a", "b"), **columns)
+        dataset = open_dataset(path)
+        assert (dataset.labels, dataset.num_classes) == ((1, 0), 1000)
+        assert dataset.labelling == "wnids in column label of Parquet files"
     write_parquet(path, rows("a", "b"), label=[0.5, 1.5], target=[5, 6])
     with pytest.raises(UserError, match="has no column of numbers or texts for labels"):
+        open_dataset(path)
+
+
+def test_names_of_ones_own_classes_say_which_column_is_the_label(tmp_path: Path) -> None:
+    path, own = tmp_path / "a.parquet", tmp_path / "classes.txt"
+    own.write_text("dog\ncat\n")
+    wnids = ["n02123045", "n02084071"]
+    for label in (["cat", "dog"], [1, 0]):
+        write_parquet(path, rows("a", "b"), wnid=wnids, label=label)
+        dataset = open_dataset(path, classes=own)
+        assert (dataset.labels, dataset.num_classes) == ((1, 0), 2)
+        assert dataset.labelling == "class indices in column label of Parquet files"
+    write_parquet(path, rows("a", "b"), wnid=wnids, label=["cat", "dog"], target=[0, 1])
+    with pytest.raises(UserError, match="columns label and target may both be the label"):
+        open_dataset(path, classes=own)
+    write_parquet(path, rows("a", "b"), wnid=wnids, label=["cat", "dog"])
+    own.write_text("n02084071\nn02123045\n")
+    assert open_dataset(path, classes=own).labelling == "wnids in column wnid of Parquet files"
+    write_parquet(path, rows("a", "b"), wnid=["n02123045", None], label=["cat", "x"])
+    with pytest.raises(UserError, match=r"an empty label is not a class of classes\.txt"):
+        open_dataset(path, classes=own)
+    with pytest.raises(UserError, match="an empty label is not a wnid or a class index"):
         open_dataset(path)
 
 

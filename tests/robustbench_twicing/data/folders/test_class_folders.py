@@ -2,7 +2,7 @@
 
 import pytest
 
-from robustbench_twicing.data.folders.class_folders import label_by_folder
+from robustbench_twicing.data.folders.class_folders import BY_NUMBER, label_by_folder
 from robustbench_twicing.data.folders.class_list import OwnClasses
 from robustbench_twicing.data.folders.scanning import scan
 from robustbench_twicing.errors import UserError
@@ -27,7 +27,7 @@ def test_numbers_are_numbers_not_text(tree: Tree) -> None:
     for image, label in zip(labelled.images, labelled.labels, strict=True):
         assert image.id == f"{label}/a.png"
     assert labelled.num_classes == 1000
-    assert "class indices" in labelled.notes[0]
+    assert labelled.notes == (BY_NUMBER,)
 
 
 def test_leading_zeros_are_fine(tree: Tree) -> None:

@@ -50,7 +50,7 @@ def test_a_list_is_of_the_validation_set_in_its_order() -> None:
 def test_an_object_names_its_images() -> None:
     own = OwnClasses({"cat": 0, "dog": 1}, "classes.txt", 2)
     labels = parse_right_labels('{"a.jpg": [1, 0], "x/b": []}', FILE, own)
-    assert labels == ((1, "a.jpg", (0, 1)), (2, "x/b", ()))
+    assert labels == ((1, "a.jpg", (0, 1), False), (2, "x/b", (), False))
     again = parse_right_labels('{"x/b": [], "a.jpg": [0, 1]}', FILE)
     assert again is not None
     assert hash_labels(again) == hash_labels(labels)
