@@ -79,8 +79,9 @@ def differences(entry: Entry, number: Published, n_images: int) -> Iterator[str]
     for flag, words in (
         ("random-weights", "the weights are random"),
         ("arch-override", "the file names another architecture"),
+        ("several-labels", "any of several labels is right"),
     ):
-        if flag in record.flags:
+        if flag in (*record.flags, *entry.evaluation.dataset.flags):
             yield words
     source = OFFICIAL if condition.images is None else condition.images.describe()["source"]
     if condition.attack == ATTACK and source != OFFICIAL:

@@ -100,5 +100,5 @@ def dataset_record(task: Task) -> DatasetRecord:
         skipped=data.skipped,
         limit_seed=data.limit_seed,
         typical_side=typical_side(data) if corrupted else None,
-        right_labels=None if data.several is None else data.several.sha256,
+        right_labels_sha256=None if data.several is None else data.several.sha256,
     )

@@ -62,7 +62,7 @@ class DatasetRecord:
         space: labels that are not simply the model's logits.
         limit_seed: of the choice of a subset; None where there was none.
         typical_side: median of the shorter side, in pixels; known where images are corrupted.
-        right_labels: where images may have several, the hash of these; see `RightLabels`.
+        right_labels_sha256: where images may have several, the hash of these; see `RightLabels`.
     """
 
     name: str
@@ -77,7 +77,7 @@ class DatasetRecord:
     skipped: tuple[Skipped, ...] = ()
     limit_seed: int | None = None
     typical_side: Count | None = None
-    right_labels: str | None = None
+    right_labels_sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class Manifest:
             warnings=False,  # lists where tuples are meant
         )
         for evaluation in values["evaluations"]:
-            for name in ("limit_seed", "typical_side", "right_labels"):
+            for name in ("limit_seed", "typical_side", "right_labels_sha256"):
                 if evaluation["dataset"][name] is None:
                     del evaluation["dataset"][name]  # of what is not chosen, corrupted, several
         for condition in values["conditions"]:

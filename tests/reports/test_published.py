@@ -146,6 +146,10 @@ def test_the_whole_set_is_judged(tmp_path: Path) -> None:
         ({"models": {"a": {"model": "fan_tiny_12_p16_224"}}}, "does not say which FAN it used"),
         ({"settings": {"steps": 40}, "models": {"a": DEIT}}, "steps is 40, not the protocol's"),
         (
+            {"data": {"flags": ["several-labels"]}, "models": {"a": DEIT}},
+            "any of several labels is right",
+        ),
+        (
             {"protocol": "paper", "models": {"a": DEIT}},
             "none is judged: 2 images rather than 50,000",
         ),

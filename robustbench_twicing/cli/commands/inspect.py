@@ -31,7 +31,7 @@ def inspect(
         typer.Option(help="Images: measure clean accuracy under each model that fits."),
     ] = None,
     labels: Annotated[
-        Path | None, typer.Option(help="Labels of a flat folder: CSV or text.")
+        Path | None, typer.Option(help="Labels of images: CSV, text or JSON.")
     ] = None,
     classes: Annotated[Path | None, typer.Option(help="Own class names, one a line.")] = None,
     limit: Annotated[int, typer.Option(min=1, help="Images of the probe.")] = 64,

@@ -60,7 +60,7 @@ class EvalOptions:
         _opt("--without", metavar="NAMES", help="Data sets of the suite to leave out.", panel=WHAT),
     ] = None
     labels: Annotated[
-        str | None, _opt("--labels", help="Labels of a flat folder: CSV or text.", panel=WHAT)
+        str | None, _opt("--labels", help="Labels of images: CSV, text or JSON.", panel=WHAT)
     ] = None
     labels_superset: Annotated[
         bool, _opt("--labels-superset", help="--labels may name other images, too.", panel=WHAT)

@@ -120,7 +120,7 @@ def test_flags_stand_on_every_number_and_none_is_of_the_lowest_label(made: Made)
     assert {"several-labels", f"unlabelled-{IMAGES - row['n_images']}-of-{IMAGES}"} < set(flags)
     assert not {"at-chance", "labels-of-other-classes"} & set(flags)
     record = made.run.folder.manifest.evaluations[0].dataset
-    assert record.right_labels == made.data.several.sha256  # type: ignore[union-attr]
+    assert record.right_labels_sha256 == made.data.several.sha256  # type: ignore[union-attr]
     assert any("any of the image's labels in imagenet_real_labels.json" in n for n in record.notes)
 
 
