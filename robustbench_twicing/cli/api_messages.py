@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from ..errors import UserError
 
 OPTION = "--([a-z]+(?:-[a-z]+)*)"
-OPTIONS = re.compile(rf"(?<![\w./-]){OPTION}(?:(?:, | and | or ){OPTION})*( (?=['\"0-9-]|skip))?")
+OPTIONS = re.compile(
+    rf"(?<![\w./-]){OPTION}(?:(?:, | and | or ){OPTION})*( (?=['\"0-9-]|skip|clean))?"
+)
 """One option, or several in a row, and the space before a value."""
 ARGUMENTS: Mapping[str, str] = {
     **dict.fromkeys(("data", "data-root", "labels", "classes"), "data"),

@@ -359,8 +359,8 @@ def test_in_every_form_numbers_are_said_alike(tmp_path: Path) -> None:
         said = "labels-0-to-1" in [remark.flag for remark in own]
         assert said == (dataset.num_classes == 1000), form
     (tmp_path / "classes.txt").write_text("cat\ndog\n")
-    for form in ("p.parquet", "w.tar", "a.npz"):
-        named = open_dataset(tmp_path / form, classes=tmp_path / "classes.txt")
+    for name in ("p.parquet", "w.tar", "a.npz"):
+        named = open_dataset(tmp_path / name, classes=tmp_path / "classes.txt")
         assert BY_NUMBER not in named.notes
     (tmp_path / "labels.csv").write_text("".join(f"{n}.png,n01440764\n" for n in range(8)))
     assert BY_NUMBER not in open_dataset(tmp_path / "flat", labels=tmp_path / "labels.csv").notes

@@ -23,6 +23,7 @@ from robustbench_twicing.data.dataset import Dataset, limit_dataset
 from robustbench_twicing.data.imagenet import subset_indices, wnids
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.evaluation.checks.input_conventions import convention_flags
 from robustbench_twicing.evaluation.class_subsets import count_images, right_positions
 from robustbench_twicing.evaluation.rows import right_in_draws, score
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
@@ -122,6 +123,32 @@ def test_flags_stand_on_every_number_and_none_is_of_the_lowest_label(made: Made)
     record = made.run.folder.manifest.evaluations[0].dataset
     assert record.right_labels_sha256 == made.data.several.sha256  # type: ignore[union-attr]
     assert any("any of the image's labels in imagenet_real_labels.json" in n for n in record.notes)
+
+
+def test_answers_that_are_right_by_a_label_that_is_not_the_lowest_are_no_guesses(
+    tmp_path: Path,
+) -> None:
+    """Each image has the class that it shows, and the one before: by the latter all are wrong."""
+    shown = {f"{number}.png": number % 10 + 1 for number in range(40)}
+    labels = {name: [of - 1, of] for name, of in shown.items()}
+    (tmp_path / "real.json").write_text(json.dumps(labels))
+    data = open_dataset(write(tmp_path / "val", shown), labels=tmp_path / "real.json")
+    (row,) = results(evaluate(data, tmp_path / "run").folder).to_dict("records")
+    assert (row["top1"], row["status"]) == (100, "ok")
+    flags = row["flags"].split(";")
+    assert flags[0] == "several-labels"
+    assert not [flag for flag in flags if flag.startswith(("at-chance", "looks-like"))]
+
+
+def test_other_pixels_are_not_blamed_where_any_label_is_right() -> None:
+    """Each image has the class that it shows, and the one that it would show in BGR."""
+    x = torch.tensor(PALETTE[100:500:10] / 255).float()[:, :, None, None].expand(-1, -1, SIDE, SIDE)
+    model = palette()
+    logits, turned = model(x).detach(), model(x.flip(1)).detach()
+    y = torch.stack([turned.argmax(1), logits.argmax(1)], 1)
+    blamed = list(convention_flags(model, x, y[:, 0], logits))
+    assert blamed == ["looks-like-channels-in-bgr-order"]
+    assert not list(convention_flags(model, x, y, logits))
 
 
 def test_other_labels_of_the_same_images_are_other_images(made: Made, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_of_several_columns_of_labels_all_agree_or_are_refused(tmp_path: Path) -
     with pytest.raises(UserError, match=wrong):
         open_dataset(path)
     for texts in (wnids, pa.array(wnids).dictionary_encode(), pa.array(wnids, pa.large_string())):
-        columns = {"label": texts, "class": [1, 0], "cls": ["goldfish", None]}
+        columns: dict[str, Any] = {"label": texts, "class": [1, 0], "cls": ["goldfish", None]}
         write_parquet(path, rows("a", "b"), **columns)
         dataset = open_dataset(path)
         assert (dataset.labels, dataset.num_classes) == ((1, 0), 1000)
