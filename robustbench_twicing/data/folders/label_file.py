@@ -76,6 +76,7 @@ def parse_labels(
         rows = rows[1:]
         if not rows:
             raise UserError(f"{source} has a header and no labels; {RIGHT_FORM}")
+        columns = _meant(columns, rows[0], classes)
     else:
         columns = _without_header(rows[0], source)
     return tuple(_label(row, columns, source, classes) for row in rows)
@@ -121,6 +122,15 @@ def _header(row: _Row, source: str) -> _Columns | None:
             f"it may be called {', '.join(missing[1])}"
         )
     return _Columns(names[0], labels[0], tuple(labels[1:]))
+
+
+def _meant(columns: _Columns, row: _Row, classes: OwnClasses | None) -> _Columns:
+    """With the first column as the label that names a class in a row; own classes say which."""
+    several = (columns.label, *columns.checks)
+    cells = {column: _one_class(row.cells[column]) for column in several if column < len(row.cells)}
+    named = [column for column, cell in cells.items() if class_index(cell, classes) is not None]
+    label = next(iter(named), columns.label)
+    return _Columns(columns.name, label, tuple(column for column in several if column != label))
 
 
 def _without_header(row: _Row, source: str) -> _Columns:

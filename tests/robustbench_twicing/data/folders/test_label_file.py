@@ -142,3 +142,11 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         labels = parse_labels(text, "x")
         assert labels
         assert all(label.name for label in labels)
+
+
+def test_names_of_ones_own_classes_say_which_column_is_the_label() -> None:
+    own = OwnClasses({"dog": 0, "cat": 1}, "classes.txt", 2)
+    text = "file,wnid,label\na.jpg,n02123045,cat\nb.jpg,n02084071,dog\n"
+    assert [label.target for label in parse_labels(text, "x", own)] == [1, 0]
+    with pytest.raises(UserError, match=r"x:3: two labels of 'b\.jpg' disagree: 0 is class 0, but"):
+        parse_labels("file,label,index\na.jpg,cat,1\nb.jpg,cat,0\n", "x", own)
