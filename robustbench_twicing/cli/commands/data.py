@@ -108,7 +108,7 @@ def _facts(console: Console, dataset: Dataset, survey: Survey) -> None:
         "fingerprint": dataset.fingerprint,
     }
     if dataset.flags:
-        rows["flags"] = ", ".join(dataset.flags)
+        rows["flag" if len(dataset.flags) == 1 else "flags"] = ", ".join(dataset.flags)
     for name, value in rows.items():
         table.add_row(Text(name, style="bold"), Text(value))
     console.print(table)
