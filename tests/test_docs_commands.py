@@ -17,6 +17,7 @@ What was noted is then done in a folder with small stand-ins for what the docume
   like a command by itself; what `pip install` names must be there.
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -243,6 +244,7 @@ def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     vit.save_pretrained(root / "my-vit")
     ViTImageProcessor().save_pretrained(root / "my-vit")
     write(root / "photos", wnid_folders([0, 7]))
+    (root / "real.json").write_text(json.dumps({name: [0, 7] for name in wnid_folders([0, 7])}))
     write(root / "imagenet" / "val", wnid_folders([0, 7]))
     write(root / "imagenet" / "train", wnid_folders([0, 7]))
     few = sorted({*subset_indices("imagenet-a")[:2], *subset_indices("imagenet-r")[:2]})
