@@ -86,7 +86,7 @@ class Page:
             ("corruptions", "Corruptions"): self.corruptions,
             ("comparison", "Comparison"): self.differences,
             ("examples", "Examples"): self.examples.shown,
-            ("representations", "Representations"): self.representations.is_shown,
+            ("representations", "Representations"): self.representations.shown,
             ("tables", "Tables"): self.tables.shown,
             ("caveats", "Caveats"): True,
             ("all", "All results"): self.n_results,
@@ -130,7 +130,7 @@ def _make_page(
     sessions = sessions_of(runs)
     compared = comparison_section(runs, table, baseline)
     every, models = list(places(table)), Models.of(table, compared.baseline)
-    represented = representations_of(runs)
+    represented = representations_of(runs, models)
     caveats = tuple(distrust_first(table, sessions, runs.attacks))
     notes = notes_by_topic(runs, table)
     tables = page_tables(runs, table, Choices(scores=scores))

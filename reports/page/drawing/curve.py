@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from ...plots.curves import Accuracy
 from ...plots.series import COLOURS, LINES, Look, looks
+from ...statistics.intervals import wilson
 from ...tables.formats.as_html import shown
 from ...text.shortening import common_start
 from .geometry import MARKERS
@@ -148,9 +150,11 @@ def percent(value: float) -> str:
     return f"{value:.2f}"
 
 
-def hint(row: Mapping[Any, Any]) -> str:
+def hint(row: Mapping[Any, Any], accuracy: Accuracy = "top1") -> str:
     """A result with its interval: ``82.00 %, 95 % interval 73.3 to 88.3 (100 images)``."""
-    return spoken(row["top1"], row["top1_ci_low"], row["top1_ci_high"], row["n_images"])
+    images = int(row["n_images"])
+    low, high = wilson(round(row[accuracy] * images / 100), images)
+    return spoken(row[accuracy], 100 * low, 100 * high, images)
 
 
 def spoken(value: float, low: float, high: float, images: int) -> str:

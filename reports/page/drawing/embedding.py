@@ -3,11 +3,14 @@
 import io
 from base64 import b64encode
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+
+from robustbench_twicing.files.text import read_text
 
 from ...plots import Picture, styled
 
@@ -17,6 +20,14 @@ LARGEST_SIDE = 224
 """Pixels; larger photographs are shown smaller."""
 QUALITY = 88
 """Of JPEG; with full colour resolution, so that small changes stay visible."""
+
+INK = "light-dark(#16202b, #e8edf2)"
+THEMED = (
+    f"<style>svg {{ color-scheme: light dark }} #patch_1 path {{ fill: none !important }} "
+    f'[id^="text_"] {{ fill: {INK} }} '
+    f'[style*="stroke: #000000"] {{ stroke: {INK} !important }}</style>'
+)
+"""Of matplotlib's SVG: no paper; black words and lines in the page's ink, light or dark."""
 
 Pixels = NDArray[np.float32]
 
@@ -28,13 +39,24 @@ class Embedded(NamedTuple):
         uri: its content.
         title: one line.
         alt: what it shows, for those who do not see it.
-        has_photographs: its colours stay as they are on a dark page, too.
     """
 
     uri: str
     title: str
     alt: str
-    has_photographs: bool = False
+
+
+def embed_saved(path: Path) -> str:
+    """An SVG that `save_pictures` wrote, as a data URI, in which words and lines follow the theme.
+
+    Raises:
+        UserError: it cannot be read.
+        ValueError: it is no SVG.
+    """
+    start, end, rest = read_text(path).rpartition("</svg>")
+    if not end:
+        raise ValueError(f"{path.name} is no SVG")
+    return _uri("image/svg+xml", f"{start}{THEMED}{end}{rest}".encode())
 
 
 def embed_figure(picture: Picture) -> str:

@@ -77,7 +77,8 @@ def _drawing(
 
 def across(bottom: float) -> list[tuple[float, str]]:
     """Heights and texts of the lines of the grid, for percentages."""
-    return [(height(value, bottom), str(value)) for value in range(0, 101, 20)]
+    texts = {100: "100 %"}
+    return [(height(value, bottom), texts.get(value, str(value))) for value in range(0, 101, 20)]
 
 
 def height(value: float, bottom: float) -> float:

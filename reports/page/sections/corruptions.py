@@ -1,7 +1,7 @@
 """Accuracy on corrupted images, models down, corruptions and severities across."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pandas as pd
 
@@ -9,6 +9,7 @@ from robustbench_twicing.conditions.condition import CLEAN
 
 from ...imagenet_c.corruption_rows import CORRUPTED, corruption_rows
 from ...plots.corruption_map import corrupted_images
+from ...plots.curves import Accuracy
 from ..drawing.curve import Key, Models, hint, percent
 from ..drawing.matrix import Head, digits, grouped, heads, signed, tint
 from ..places import Attacks, Place
@@ -45,24 +46,36 @@ class Line(NamedTuple):
     mean: Coloured
 
 
+class View(NamedTuple):
+    """One accuracy of a matrix.
+
+    Attributes:
+        accuracy: which.
+        lines: models, in their order.
+        digits: decimals of its numbers.
+        note: what the mean is of.
+    """
+
+    accuracy: Accuracy
+    lines: Sequence[Line]
+    digits: int
+    note: str
+
+
 class Matrix(NamedTuple):
     """Corrupted images of one source.
 
     Attributes:
         place: data set, protocol and source, as far as there are others; may be empty.
-        columns: corruptions and severities that were run.
         made: what the images are, in words.
-        lines: models, in their order.
-        digits: decimals of its numbers.
-        notes: below it.
+        columns: corruptions and severities that were run.
+        views: its top-1 accuracy, and its top-5 accuracy where there is one.
     """
 
     place: str
     made: str
     columns: Sequence[Head]
-    lines: Sequence[Line]
-    digits: int
-    notes: Sequence[str]
+    views: Sequence[View]
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -82,49 +95,59 @@ def corruption_matrices(
     """
     for place in places:
         corrupted = place.rows[place.rows["attack"].isin(CORRUPTED)]
-        means, notes = corruption_columns(place)
-        sources = corrupted.groupby("source", sort=False)
-        for (source, rows), mean, note in zip(sources, means, notes, strict=True):
+        accuracies = [of for of in get_args(Accuracy) if corrupted[of].notna().any()] or ["top1"]
+        means = {of: corruption_columns(place, of) for of in accuracies}
+        sources = list(corrupted.groupby("source", sort=False))
+        for number, (source, rows) in enumerate(sources):
             names = [f"{place.dataset}, protocol {place.protocol}"] if len(places) > 1 else []
-            names += [str(source)] if len(means) > 1 else []
+            names += [str(source)] if len(sources) > 1 else []
             ran = set(rows["condition"])
             columns = [head for head in heads(place, attacks) if head.condition in ran]
-            matrix = _matrix(place, rows, mean, columns, models)
-            yield matrix._replace(place=", ".join(names), notes=[note])
+            views = [
+                _view(place, rows, of, column[number], note[number], columns, models)
+                for of, (column, note) in means.items()
+            ]
+            yield Matrix(", ".join(names), corrupted_images(corruption_rows(rows)), columns, views)
 
 
-def _matrix(
-    place: Place, rows: pd.DataFrame, mean: Column, columns: Sequence[Head], models: Models
-) -> Matrix:
-    numbers = [float(value) for value in rows.loc[rows["status"] == "ok", "top1"]]
+def _view(
+    place: Place,
+    rows: pd.DataFrame,
+    accuracy: Accuracy,
+    mean: Column,
+    note: str,
+    columns: Sequence[Head],
+    models: Models,
+) -> View:
+    numbers = [float(value) for value in rows.loc[rows["status"] == "ok", accuracy]]
     decimals = digits(numbers)
-    cleans = _by_label(place.rows[place.rows["condition"] == CLEAN], decimals)
-    by_condition = {
-        str(condition): _by_label(same, decimals) for condition, same in rows.groupby("condition")
-    }
+    clean = place.rows[place.rows["condition"] == CLEAN]
+    by_condition = {str(condition): same for condition, same in rows.groupby("condition")}
+    ours = [
+        _by_label(same, accuracy, decimals)
+        for same in (clean, *(by_condition[head.condition] for head in columns))
+    ]
     means = {label: _of_mean(cell) for label, cell in mean.cells.items()}
-    ours = [cleans, *(by_condition[head.condition] for head in columns), means]
-    against = [_against(cells, models.baseline, decimals) for cells in ours[:-1]]
-    against.append(_against(ours[-1], models.baseline, 1))
+    against = [_against(cells, models.baseline, decimals) for cells in ours]
+    against.append(_against(means, models.baseline, 1))
     lines = []
     for label in models.look_of:
         if label not in set(rows["label"]):
             continue
-        clean, *cells, last = (cells.get(label, Coloured()) for cells in against)
-        lines.append(Line(models.key(label), label == models.baseline, clean, cells, last))
-    made = corrupted_images(corruption_rows(rows))
-    return Matrix("", made, columns, lines, decimals, [])
+        first, *cells, last = (cells.get(label, Coloured()) for cells in against)
+        lines.append(Line(models.key(label), label == models.baseline, first, cells, last))
+    return View(accuracy, lines, decimals, note)
 
 
-def _by_label(rows: pd.DataFrame, decimals: int) -> dict[str, Coloured]:
-    return {row["label"]: _cell(row, decimals) for row in rows.to_dict("records")}
+def _by_label(rows: pd.DataFrame, accuracy: Accuracy, decimals: int) -> dict[str, Coloured]:
+    return {row["label"]: _cell(row, accuracy, decimals) for row in rows.to_dict("records")}
 
 
-def _cell(row: Mapping[Any, Any], decimals: int) -> Coloured:
-    if row["status"] != "ok" or pd.isna(row["top1"]):
+def _cell(row: Mapping[Any, Any], accuracy: Accuracy, decimals: int) -> Coloured:
+    if row["status"] != "ok" or pd.isna(row[accuracy]):
         return Coloured("–", None, str(row["status"]))
-    value = float(row["top1"])
-    return Coloured(f"{value:.{decimals}f}", value, hint(row), round(value))
+    value = float(row[accuracy])
+    return Coloured(f"{value:.{decimals}f}", value, hint(row, accuracy), round(value))
 
 
 def _of_mean(cell: Cell) -> Coloured:

@@ -13,7 +13,7 @@ from robustbench_twicing.files.printable import count
 
 from ...imagenet_c.corruption_rows import CORRUPTED, corruption_rows
 from ...metrics.notes import mean_and_spread
-from ...plots.curves import budget_unit
+from ...plots.curves import Accuracy, budget_unit
 from ..drawing.curve import Models, hint, percent
 from ..places import Attacks, Place
 from .examples import spread
@@ -157,8 +157,8 @@ def _cell(row: Mapping[Any, Any]) -> Cell:
     return Cell(percent(row["top1"]), float(row["top1"]), hint(row) + draws)
 
 
-def corruption_columns(place: Place) -> tuple[list[Column], list[str]]:
-    """Mean top-1 over corrupted images, a column for each source of them, and what it is a mean of.
+def corruption_columns(place: Place, accuracy: Accuracy = "top1") -> tuple[list[Column], list[str]]:
+    """Mean accuracy over corrupted images, a column for each source of them, and what it is of.
 
     It is over the 15 main corruptions of ImageNet-C where some of these were run, so that it is the
     benchmark's mean corruption accuracy where they are complete, and else over all that were run.
@@ -173,20 +173,24 @@ def corruption_columns(place: Place) -> tuple[list[Column], list[str]]:
         head = "corruptions" if cells["source"].nunique() == 1 else f"corruptions ({source})"
         models = of.groupby("label", sort=False)
         columns.append(
-            Column(head, "", {str(label): _mean(same, conditions) for label, same in models})
+            Column(
+                head,
+                "",
+                {str(label): _mean(same, conditions, accuracy) for label, same in models},
+            )
         )
         severities = ", ".join(str(severity) for severity in sorted(of["severity"].unique()))
         ran = count(conditions, "condition that was run", "conditions that were run")
         notes.append(
-            f"{head.capitalize()}: mean top-1 over the {ran} "
+            f"{head.capitalize()}: mean {accuracy.replace('top', 'top-')} over the {ran} "
             f"({count(of['corruption'].nunique(), 'corruption')}, severity {severities})."
         )
     return columns, notes
 
 
-def _mean(rows: pd.DataFrame, conditions: int) -> Cell:
+def _mean(rows: pd.DataFrame, conditions: int, accuracy: Accuracy) -> Cell:
     scored = rows[rows["status"] == "ok"]
     if scored["condition"].nunique() < conditions:
         return Cell("incomplete")
-    value = float(scored["top1"].astype(float).mean())
+    value = float(scored[accuracy].astype(float).mean())
     return Cell(percent(value), value, f"{percent(value)} %, mean of {conditions} conditions")

@@ -43,15 +43,14 @@ def sessions_of(runs: Runs) -> list[Session]:
 
 
 def provenance(runs: Runs, sessions: Sequence[Session]) -> list[Grid]:
-    """Tables of models, preprocessing, data, settings of attacks, runs, and software."""
+    """Tables of models, preprocessing, data, settings of attacks, runs, and processes."""
     tables = {
         "Models and weights": [_model(entry) for entry in runs.entries],
         "Preprocessing": [_preprocessing(entry) for entry in runs.entries],
         "Data": [_data(entry) for entry in runs.entries],
         "Attacks": [_condition(entry) for entry in runs.entries],
         "Runs": [_run(entry) for entry in runs.entries],
-        "Software and machines": [_software(session) for session in sessions],
-        "Processes": [_process(session) for session in sessions],
+        "Processes and their software": [_process(session) for session in sessions],
     }
     return [_grid(caption, rows) for caption, rows in tables.items() if rows]
 
@@ -132,9 +131,11 @@ def _run(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _software(session: Session) -> dict[str, Any]:
+def _process(session: Session) -> dict[str, Any]:
     versions = session.versions
     return {
+        "started": session.started,
+        "command": command_of(session),
         "robustbench_twicing": session.robustbench_twicing,
         "commit": session.commit(),
         "python": session.python,
@@ -143,10 +144,6 @@ def _software(session: Session) -> dict[str, Any]:
         "threads": session.threads,
         "platform": session.platform,
     }
-
-
-def _process(session: Session) -> dict[str, Any]:
-    return {"started": session.started, "command": command_of(session)}
 
 
 def commands(sessions: Sequence[Session]) -> list[str]:

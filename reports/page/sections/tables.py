@@ -27,16 +27,23 @@ _NOT_APPLICABLE = re.compile(r".+ was not run for .+|No .+: not-comparable .+")
 """Notes of tables without a number that say of what else the run could have been."""
 
 
+class Fold(NamedTuple):
+    """A table as HTML, and the line under which it is folded."""
+
+    title: str
+    table: Markup
+
+
 class Tables(NamedTuple):
     """Tables of the page.
 
     Attributes:
-        shown: as HTML.
+        shown: what they are of, and the tables.
         marking: what bold and underlined numbers are; empty where none are.
         left_out: why some are not there.
     """
 
-    shown: Sequence[Markup] = ()
+    shown: Sequence[Fold] = ()
     marking: str = ""
     left_out: Sequence[str] = ()
 
@@ -51,7 +58,7 @@ def page_tables(runs: Runs, results: pd.DataFrame, choices: Choices) -> Tables:
         results: `results` of them.
         choices: of the presets.
     """
-    shown: list[Markup] = []
+    shown: list[Fold] = []
     left_out: list[str] = []
     elsewhere = {*notes(runs, results)}
     has_marks = False
@@ -65,7 +72,7 @@ def page_tables(runs: Runs, results: pd.DataFrame, choices: Choices) -> Tables:
             if table.frame.notna().any(axis=None):
                 marked = mark(table, "significant", runs)
                 has_marks |= bool(marked.marks)
-                shown.append(embed_table(marked, results, elsewhere))
+                shown.append(Fold(table.title, embed_table(marked, results, elsewhere)))
             else:
                 reasons = set(without_flags(table.notes, results)) - elsewhere
                 left_out += [note for note in table.notes if note in reasons and _applies(note)]

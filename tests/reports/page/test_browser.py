@@ -201,10 +201,13 @@ def test_top_five_takes_the_place_of_top_one(opened: Opened) -> None:
     page = opened.open()
     assert page.locator("#attacks .top1").first.is_visible()
     assert page.locator("#attacks .top5").first.is_hidden()
-    page.locator("#attacks .switch label", has_text="top-5").click()
-    assert opened.fragment == "top=5"
-    assert page.locator("#attacks .top1").first.is_hidden()
-    assert page.locator("#attacks .top5").first.is_visible()
+    for place, other in (("#attacks", "top-5"), ("#corruptions", "top-1")):
+        page.locator(f"{place} .switch label", has_text=other).click()
+        accuracy = other.replace("-", "")
+        assert opened.fragment == ("top=5" if accuracy == "top5" else "")
+        for section in ("#attacks", "#corruptions"):
+            for one in ("top1", "top5"):
+                assert page.locator(f"{section} .{one}").first.is_visible() == (one == accuracy)
 
 
 def test_an_address_shows_what_its_sender_saw(opened: Opened) -> None:
@@ -225,7 +228,7 @@ def test_an_address_shows_what_its_sender_saw(opened: Opened) -> None:
 def test_an_address_that_says_nonsense_shows_the_page(opened: Opened, fragment: str) -> None:
     page = opened.open(fragment)
     assert page.locator("#attacks .top1").first.is_visible()
-    assert page.locator('[name="top"][value="1"]').is_checked()
+    assert page.locator('#attacks [name="top"][value="1"]').is_checked()
     assert page.locator(".dim, .off").count() == 0
     page.locator(".legend button").first.click()
     assert "iso=0" in opened.fragment
@@ -292,6 +295,16 @@ def test_paper_shows_all_models_and_no_controls(opened: Opened) -> None:
     opacity = page.evaluate("getComputedStyle(document.querySelector('.board .dim')).opacity")
     assert opacity == "1"
     assert page.locator("nav, .script-only, .tip").first.is_hidden()
+    folded = page.locator("main details:not([open])")
+    texts = "(one) => one.lastElementChild.checkVisibility({contentVisibilityAuto: true})"
+    assert folded.count() > 3
+    assert all(fold.evaluate(texts) for fold in folded.all())
+    page.emulate_media(media="screen")
+    assert not any(fold.evaluate(texts) for fold in folded.all())
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert folded.count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert folded.count() > 3
 
 
 def test_without_the_script_all_is_shown_and_no_control_is_dead(
@@ -308,6 +321,9 @@ def test_without_the_script_all_is_shown_and_no_control_is_dead(
     page.locator("#attacks .switch label", has_text="top-5").click()
     assert page.locator("#attacks .top5").first.is_visible()
     assert page.locator("#attacks .top1").first.is_hidden()
+    assert page.locator("#corruptions .top1").first.is_visible()
+    page.locator("#corruptions .switch label", has_text="top-5").click()
+    assert page.locator("#corruptions .top5").first.is_visible()
     context.close()
 
 

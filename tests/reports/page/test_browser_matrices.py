@@ -105,7 +105,7 @@ def test_another_baseline_changes_both_matrices(opened: Opened) -> None:
     assert float(str(cell(page, 0, 1).get_attribute("data-value"))) == -before != 0
     page.locator("#corruptions .switch label", has_text="minus baseline").click()
     assert opened.fragment in ("base=1;corr=diff", "corr=diff;base=1")
-    rows = page.locator(".corrupted tbody tr").all()
+    rows = page.locator(".top1 .corrupted tbody tr").all()
     base = rows[1].locator("td").all()
     for row in (rows[0], rows[2]):
         for one, other in zip(row.locator("td").all(), base, strict=True):

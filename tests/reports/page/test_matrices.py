@@ -103,44 +103,55 @@ def test_columns_stand_by_attack_and_corruption_mildest_first(three: Shown) -> N
 
 def test_corrupted_cells_are_the_results(three: Shown) -> None:
     (matrix,) = three.corruptions
-    top1 = three.table.set_index(["label", "condition"])["top1"]
+    results = three.table.set_index(["label", "condition"])
     assert [head.condition for head in matrix.columns] == [
         "imagenet-c/fog/1",
         "imagenet-c/fog/3",
         "imagenet-c/jpeg_compression/1",
         "imagenet-c/spatter/2",
     ]
-    for line in matrix.lines:
-        label = line.row.label
-        assert line.clean.value == top1[label, "clean"]
-        assert [cell.value for cell in line.cells] == [
-            top1[label, head.condition] for head in matrix.columns
-        ]
-        assert all("95 % interval" in cell.hint for cell in line.cells)
-    assert [line.is_baseline for line in matrix.lines] == [False, True, False]
-    assert matrix.lines[0].cells[0].text == "75.0"
-    assert matrix.lines[0].cells[0].level == 75
+    assert [view.accuracy for view in matrix.views] == ["top1", "top5"]
+    for view in matrix.views:
+        for line in view.lines:
+            label, numbers = line.row.label, results[view.accuracy]
+            assert line.clean.value == numbers[label, "clean"]
+            assert [cell.value for cell in line.cells] == [
+                numbers[label, head.condition] for head in matrix.columns
+            ]
+            assert all("95 % interval" in cell.hint for cell in line.cells)
+        assert [line.is_baseline for line in view.lines] == [False, True, False]
+    first = matrix.views[0].lines[0].cells[0]
+    low, high = results.loc[("net_a", "imagenet-c/fog/1"), ["top1_ci_low", "top1_ci_high"]]
+    assert first.hint == f"75.00 %, 95 % interval {low:.1f} to {high:.1f} (60 images)"
+    assert (first.text, first.level) == ("75.0", 75)
+
+
+def test_without_top_five_there_is_nothing_to_switch(three: Shown) -> None:
+    table = three.table.assign(top5=float("nan"))
+    (matrix,) = corruption_matrices(list(places(table)), three.models, three.runs.attacks)
+    assert [view.accuracy for view in matrix.views] == ["top1"]
 
 
 def test_the_mean_is_that_of_the_leaderboard(three: Shown) -> None:
     """Over the main corruptions alone: spatter is one of the four extra ones."""
     (matrix,) = three.corruptions
+    view, other = matrix.views
     ((column,), (note,)) = corruption_columns(three.places[0])
-    for line in matrix.lines:
+    for line in view.lines:
         assert line.mean.value == column.cells[line.row.label].value
-    assert matrix.lines[0].mean.value == pytest.approx(100 * (9 + 6 + 8) / 36)
-    assert matrix.notes == [note]
+    assert view.lines[0].mean.value == pytest.approx(100 * (9 + 6 + 8) / 36)
+    assert (view.note, other.note) == (note, note.replace("top-1", "top-5"))
 
 
 def test_differences_of_corrupted_images_are_those_of_compare(three: Shown) -> None:
     (matrix,) = three.corruptions
     rows = compare(three.runs, three.table, baseline="net_b").rows
     wanted = rows.set_index(["label", "condition"])["difference"]
-    for line in matrix.lines:
+    for line in matrix.views[0].lines:
         for cell, head in zip(line.cells, matrix.columns, strict=True):
             if not line.is_baseline:
                 difference = float(wanted[line.row.label, head.condition])
-                assert cell.difference == signed(difference, matrix.digits)
+                assert cell.difference == signed(difference, matrix.views[0].digits)
                 assert cell.tint == tint(difference)
 
 
@@ -234,7 +245,7 @@ def test_what_was_not_scored_has_no_number(tmp_path: Path) -> None:
         write_run(tmp_path / "run", {"A": ranks, "B": {**ranks, "imagenet-c/fog/1": [0, 1]}})
     )
     (matrix,) = page.corruptions
-    failed, scored = (line.cells[0] for line in matrix.lines)
+    failed, scored = (line.cells[0] for line in matrix.views[0].lines)
     assert (failed.text, failed.value, failed.difference) == ("–", None, "")
     assert failed.hint == "error"
     assert (scored.value, scored.difference) == (50.0, "")
@@ -245,7 +256,7 @@ def test_what_was_not_scored_has_no_number(tmp_path: Path) -> None:
 def test_one_model_has_a_matrix_without_differences(tmp_path: Path) -> None:
     page = shown(write_run(tmp_path / "run", {"A": outcomes(12, 6, 3, 8, 9, 5, 1)}, part_size=12))
     (matrix,) = page.corruptions
-    assert all(not cell.difference for line in matrix.lines for cell in line.cells)
+    assert all(not cell.difference for line in matrix.views[0].lines for cell in line.cells)
     assert page.differences == []
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from reports import merge, results
+from reports.page import write_page
 from reports.page.sections.tables import MARKING, Tables, all_results, page_tables
 from reports.tables.presets import Choices
 from tests.reports.made import Outcomes, write_run
@@ -26,9 +27,19 @@ def test_marks_are_explained_once_and_only_where_there_are_some(tmp_path: Path) 
     marked = tables(tmp_path / "marked", A=RIGHT, B=WRONG)
     assert marked.marking == MARKING
     assert "over all the tests of its table" in MARKING
-    assert any("<strong>100.00</strong>" in table for table in marked.shown)
-    assert not any("Bold" in table for table in marked.shown)
+    assert any("<strong>100.00</strong>" in fold.table for fold in marked.shown)
+    assert not any("Bold" in fold.table for fold in marked.shown)
     assert tables(tmp_path / "alike", A=RIGHT, B=RIGHT).marking == ""
+
+
+def test_each_table_is_folded_under_its_title_and_the_first_is_open(tmp_path: Path) -> None:
+    runs = merge([write_run(tmp_path / "run", {"A": RIGHT, "B": WRONG}, part_size=MANY)])
+    page = Read(write_page(runs, results(runs), tmp_path))
+    folds = [one for one in page.all("details") if one.attributes.get("class") == "fold"]
+    titles = [fold.title for fold in page_tables(runs, results(runs), Choices()).shown]
+    assert [("open" in fold.attributes) for fold in folds] == [True] + [False] * (len(titles) - 1)
+    assert len(titles) > 2
+    assert all(page.texts.count(title) >= 2 for title in titles), "in the summary and the caption"
 
 
 def test_nothing_is_said_of_what_was_not_run_but_of_what_is_incomplete(tmp_path: Path) -> None:

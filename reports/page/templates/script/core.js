@@ -139,7 +139,21 @@ const page = (() => {
     for (const part of document.querySelectorAll("main > section")) seen.observe(part);
   }
 
+  /** Paper shows what is folded; the style says so to browsers that know ::details-content. */
+  function unfoldForPaper() {
+    const folded = () => document.querySelectorAll("main details:not([open])");
+    let opened = [];
+    addEventListener("beforeprint", () => {
+      opened = Array.from(folded());
+      for (const fold of opened) fold.open = true;
+    });
+    addEventListener("afterprint", () => {
+      for (const fold of opened) fold.open = false;
+    });
+  }
+
   document.documentElement.classList.add("scripted");
+  unfoldForPaper();
   followReading();
   addEventListener("hashchange", () => {
     const values = readAddress();
