@@ -6,5 +6,6 @@
 - `radii`: distances to the nearest adversarial example, and the exact curves that they give.
 - `transfer`: how far images that were made on one network fool another.
 - `diagnostics`: signs that a number misleads; `flags`: what each flag means.
-- `notes`: what a reader must know, in sentences; `failures`: what was not scored.
+- `notes`: what a reader must know, in sentences; `failures`: what was not scored;
+  `preprocessing`: how images became input.
 """

@@ -14,6 +14,7 @@ from ..merging.entry import Entry
 from ..merging.runs import Runs
 from .failures import MOST_NAMES, not_scored
 from .flags import Topic, explain_flag
+from .preprocessing import preprocessing_notes
 
 MOST_APART = 3
 """Models from which on notes that differ in numbers alone are said once."""
@@ -31,7 +32,7 @@ def notes(runs: Runs, table: pd.DataFrame) -> list[str]:
     of_attacks = [note for entry in entries for note in entry.condition.notes]
     of_models = [sentence for sentence, _ in _remarks(entries)]
     sentences = [*_protocols(table), *of_attacks, *_flags(table), *of_models]
-    sentences += _preprocessing(entries)
+    sentences += preprocessing_notes(entries)
     return list(dict.fromkeys([*sentences, *not_scored(runs, table), *runs.notes]))
 
 
@@ -54,7 +55,7 @@ def notes_by_topic(runs: Runs, table: pd.DataFrame) -> dict[Topic, list[str]]:
     sentences: dict[Topic, list[str]] = {
         "images": [*of_attacks["images"], *of_data, *not_scored(runs, table)],
         "corruptions": of_attacks["corruptions"],
-        "models": [*_shared(noted, table["label"].nunique()), *_preprocessing(entries)],
+        "models": [*_shared(noted, table["label"].nunique()), *preprocessing_notes(entries)],
         "reading": [*_protocols(table), *of_attacks["reading"], *_draws(table)],
         "runs": list(runs.notes),
     }
@@ -89,21 +90,24 @@ def remarks(runs: Runs, table: pd.DataFrame) -> frozenset[str]:
     entries = [runs.entries[position] for position in table.index]
     of_attacks = [note for entry in entries for note in entry.condition.notes]
     of_models = [sentence for sentence, of_data in _remarks(entries) if not of_data]
-    return frozenset([*of_attacks, *of_models, *_preprocessing(entries)])
+    return frozenset([*of_attacks, *of_models, *preprocessing_notes(entries)])
 
 
 def brief(runs: Runs, table: pd.DataFrame) -> list[str]:
     """As `notes`, with those of models and attacks summed up: whose weights, and how many more.
+
+    The preprocessing is said, for accuracies depend on it.
 
     Args:
         runs: merged runs.
         table: rows of their `results`.
     """
     entries = [runs.entries[position] for position in table.index]
-    more = len(remarks(runs, table))
+    preprocessing = preprocessing_notes(entries)
+    more = len(remarks(runs, table) - {*preprocessing})
     summed_up = "; ".join([*_weights(entries), *([how_many_more(more)] if more else [])])
     of_data = [sentence for sentence, of_data in _remarks(entries) if of_data]
-    sentences = [*_protocols(table), *_flags(table), *of_data]
+    sentences = [*_protocols(table), *_flags(table), *of_data, *preprocessing]
     sentences += [*not_scored(runs, table), *runs.notes, *([summed_up] if summed_up else [])]
     return list(dict.fromkeys(sentences))
 
@@ -156,23 +160,6 @@ def _weights(entries: Sequence[Entry]) -> list[str]:
             labels = kinds.setdefault(WEIGHTS.get(checkpoint, other), {})
             labels[entry.label] = None
     return [f"{count(len(labels), 'model')}: {kind}" for kind, labels in kinds.items()]
-
-
-def _preprocessing(entries: Sequence[Entry]) -> list[str]:
-    """The constants by which images became network input; once where all models have the same."""
-    texts: dict[str, dict[str, None]] = {}
-    for entry in entries:
-        evaluation, parts = entry.evaluation, entry.evaluation.preprocessing
-        resized = "not resized" if parts.resize is None else f"resized to {parts.resize}"
-        resized += " whatever their proportions" if parts.squash else ""
-        text = f"{resized} ({parts.interpolation}), cropped to {parts.crop} pixels"
-        if not evaluation.record.details.get("takes_pixels"):
-            mean, std = (", ".join(map(str, part)) for part in (parts.mean, parts.std))
-            text += f", mean {mean}, std {std}"
-        texts.setdefault(text, {})[entry.label] = None
-    if len(texts) == 1:
-        return [f"preprocessing: {text}" for text in texts]
-    return [f"preprocessing of {some(list(labels))}: {text}" for text, labels in texts.items()]
 
 
 def flags_of(cell: str) -> set[str]:

@@ -18,6 +18,7 @@ from ..merging.runs import Runs
 from ..statistics.intervals import wilson
 from ..text.csv_text import save_csv
 from .diagnostics import Scored, copied_images, diagnose
+from .preprocessing import preprocessing_words
 from .radii import radii_above_sweep
 from .row_flags import row_flags
 from .worst import TOP1_ONLY, with_worst
@@ -118,6 +119,7 @@ COLUMNS: dict[str, Callable[[Result], Any]] = {
     "draws": lambda row: row.draws,
     "top1_mean": lambda row: mean(row.of_draws) if row.of_draws else NAN,
     "top1_sd": lambda row: stdev(row.of_draws) if row.of_draws else NAN,
+    "preprocessing": lambda row: preprocessing_words(row.entry),
 }
 """Columns of results.csv, in order, and what each holds; docs/results.md explains them."""
 WHOLE = ("steps", "l0_max", "n_attacked")
@@ -188,9 +190,8 @@ def _whole(value: Any) -> int | None:
 
 def _eps(condition: Condition) -> str | None:
     """The budget as it stands in the condition's name."""
-    norm = condition.threat.norm
     has_name = condition.is_sweep or condition.is_transferred
-    return format_budget(condition.eps, norm) if has_name else None
+    return format_budget(condition.eps, condition.threat.norm) if has_name else None
 
 
 def _eps_pixel_255(entry: Entry) -> float | None:

@@ -131,6 +131,7 @@ def _classifier(
             "parameters": parameters,
             **computing,
             **made.facts(classes),
+            "preprocessing_from": dict(made.origins),
         },
         about=made.about,
     )

@@ -10,6 +10,7 @@ from robustbench_twicing.files.printable import count
 from ...merging.entry import Entry
 from ...merging.runs import Runs
 from ...merging.sessions import Session, read_sessions
+from ...metrics.preprocessing import preprocessing_origins
 
 PACKAGES = ("torch", "timm", "pyautoattack", "torchattacks", "foolbox")
 """Whose versions are shown."""
@@ -87,6 +88,7 @@ def _preprocessing(entry: Entry) -> dict[str, Any]:
         "interpolation": parts.interpolation,
         "mean": " ".join(f"{channel:g}" for channel in parts.mean),
         "std": " ".join(f"{channel:g}" for channel in parts.std),
+        "said by": preprocessing_origins(entry),
     }
 
 

@@ -31,6 +31,7 @@ class Expected:
             transformers' config.json describes a ViT or DeiT.
         network: transformers' or timm's name of the network that is described; empty where none is.
         crop_share: side of the crop over the shorter side after resizing, where no side is named.
+        file: name of the file that says the parts.
     """
 
     parts: Mapping[str, Any] = field(default_factory=dict)
@@ -40,6 +41,7 @@ class Expected:
     sizes: Mapping[str, Any] = field(default_factory=dict)
     network: str = ""
     crop_share: float | None = None
+    file: str = ""
 
     def for_crop(self, crop: int) -> dict[str, Any]:
         """The parts for `Preprocessing.by_request`, of a network that takes `crop` pixels."""
@@ -89,6 +91,7 @@ def read_expected(checkpoint: str | Path | None, *, pixels: bool = False) -> Exp
         _sizes(config, folder / CONFIG),
         next((text for text in (name, kind) if isinstance(text, str)), ""),
         share,
+        file.name,
     )
 
 

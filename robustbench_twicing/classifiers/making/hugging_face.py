@@ -18,7 +18,7 @@ from ...checkpoints.weights import Given
 from ...data.preprocessing import Preprocessing
 from ...errors import UserError
 from ...files.text import read_json
-from .named import Made, table_model
+from .named import Made, origins, table_model
 from .transformers_network import TransformersClassifier, build_transformers, first_line
 
 _FILES = ("model.safetensors", INDEX_NAMES[0])
@@ -76,7 +76,8 @@ def hugging_face_model(
     _check_side(called, network, preprocessing.crop)
     given = _given(network, place, file, state_dict)
     sizes = {"num_classes": network.num_classes, "architecture": type(network.model).__name__}
-    return Made(called, "hf", given, preprocessing, (*expected.notes, *notes), sizes)
+    told = origins(preprocessing, "default", expected, None, parts)
+    return Made(called, "hf", given, preprocessing, told, (*expected.notes, *notes), sizes)
 
 
 def _config(folder: Path, place: str) -> dict[str, Any]:

@@ -33,6 +33,7 @@ class Made:
         family: see `ModelRecord`.
         given: the network, and where its weights are from.
         preprocessing: how photographs become its pixels.
+        origins: by part of it, who says so.
         notes: sentences a reader must know.
         sizes: arguments of its family.
         takes_pixels: whether it normalises its input itself.
@@ -44,6 +45,7 @@ class Made:
     family: str
     given: Given
     preprocessing: Preprocessing
+    origins: Mapping[str, str]
     notes: tuple[str, ...]
     sizes: Mapping[str, Any] = field(default_factory=dict)
     takes_pixels: bool = False
@@ -100,6 +102,7 @@ def table_model(
         spec.family,
         given,
         preprocessing,
+        origins(preprocessing, "the architecture", expected, given, parts),
         (*expected.notes, *notes, *of_file, *filter(None, [family.note])),
         sizes,
         code_sha256=family.code_sha256(given.network),
@@ -150,7 +153,35 @@ def user_model(
     elif wishes["adapter"] is not None:
         raise UserError(f"an adapter is merged into a file's weights; give {name} a --checkpoint")
     said, source = (*expected.notes, *notes), user.file_sha256
-    return Made(name, "user", given, preprocessing, said, {}, normalize is None, source)
+    told = origins(preprocessing, "default", expected, None, parts)
+    return Made(name, "user", given, preprocessing, told, said, {}, normalize is None, source)
+
+
+def origins(
+    preprocessing: Preprocessing,
+    default: str,
+    expected: Expected,
+    given: Given | None,
+    parts: Mapping[str, Any],
+) -> dict[str, str]:
+    """By part of a preprocessing, who says so: a request, the weights, a file beside them.
+
+    Args:
+        preprocessing: as it is done.
+        default: who says what nobody else does.
+        expected: what the files beside the weights say.
+        given: the weights; None where they say nothing.
+        parts: by request.
+    """
+    told = dict.fromkeys(preprocessing.as_dict(), default)
+    told |= dict.fromkeys(expected.parts, expected.file)
+    if expected.crop_share is not None:
+        told["resize"] = expected.file
+    if given is not None and given.constants is not None:
+        told |= dict.fromkeys(("mean", "std"), "the weights' own file")
+    asked = {part for part, value in parts.items() if value is not None}
+    # The resize follows the crop in proportion.
+    return told | dict.fromkeys(asked | ({"resize"} if "crop" in asked else set()), "request")
 
 
 def _with_constants(

@@ -118,7 +118,7 @@ def test_results_without_a_value_that_would_share_a_cell_are_named(tmp_path: Pat
     ("names", "words"),
     [
         (("labels", "condition", "top1"), "no column 'labels'. Did you mean 'label'?"),
-        (("label", "condition", "zzz"), "no column 'zzz'. It has label, model, .*, top1_sd$"),
+        (("label", "condition", "zzz"), "no column 'zzz'. It has label, model, .*, preprocessing$"),
         (("label", "condition", "accuracy"), "no column 'accuracy'. Did you mean 'top1'?"),
         (("", "condition", "top1"), "--rows is empty; name columns of results.csv"),
         (("label", "", "top1"), "--columns is empty"),

@@ -124,8 +124,8 @@ def test_notes_that_are_no_flags_are_summed_up(
     assert all(flag in brief for flag in flags)
     assert "- 1 model: a user's own code; " in brief
     assert "on models and attacks: --notes full" in " ".join(brief.split())
-    assert "preprocessing: " not in brief
-    assert "preprocessing: " in every
+    assert "- preprocessing: " in brief, "accuracies depend on it"
+    assert "- preprocessing: " in every
 
 
 @pytest.mark.slow

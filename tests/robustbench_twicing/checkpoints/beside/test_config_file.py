@@ -60,6 +60,24 @@ def test_options_stand_above_the_file_and_say_so(folder: Path) -> None:
     assert "squash False instead of True" in request
 
 
+def test_each_part_is_noted_with_who_says_it(folder: Path) -> None:
+    write(folder, TIMM)
+    told = load_model("timm:test_vit", folder, mean=(0.1, 0.2, 0.3)).record.details
+    assert told["preprocessing_from"] == {
+        **{"crop": "the architecture", "squash": "the architecture"},
+        **dict.fromkeys(["resize", "interpolation", "std"], "config.json"),
+        "mean": "request",
+    }
+    told = load_model("timm:test_vit", "random:0", crop=96).record.details
+    requested = {part for part, origin in told["preprocessing_from"].items() if origin == "request"}
+    assert requested == {"crop", "resize"}, "which follows the crop"
+    weights = torch.load(folder / "model.pth")
+    kept = {"state_dict": weights, "mean": [0.4] * 3, "std": [0.2] * 3}
+    torch.save(kept, folder / "kept.pth")
+    told = load_model("timm:test_vit", folder / "kept.pth").record.details["preprocessing_from"]
+    assert told["mean"] == told["std"] == "the weights' own file"
+
+
 def test_hugging_faces_files(folder: Path) -> None:
     write(folder, {"image_size": 224, "id2label": {str(number): "" for number in range(7)}})
     processor = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3, "resample": 2, "size": 224}
