@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.atomic import asked
 from robustbench_twicing.files.printable import name_some
 from robustbench_twicing.files.text import read_json
 from robustbench_twicing.records.manifest import Manifest
@@ -64,9 +65,11 @@ def read_sessions(folder: Path, kernels: str = "") -> list[Session]:
         kernels: of a process that does not say it itself.
 
     Raises:
-        UserError: a damaged file.
+        UserError: a damaged file, or the system does not say which there are.
     """
-    sessions = [_read(path) for path in sorted((folder / "sessions").glob("*.json"))]
+    place = folder / "sessions"
+    files = asked(place, lambda: sorted(place.iterdir())) or []
+    sessions = [_read(path) for path in files if path.suffix == ".json"]
     return [
         session.model_copy(update={"kernels": session.kernels or kernels}) for session in sessions
     ]

@@ -190,7 +190,7 @@ def _evaluate(
         evaluate = partial(
             evaluate_part, context, conditions=conditions, device=device, meter=meter
         )
-        for keys, parts in work.groups():
+        for keys, parts in work.groups(owner, lambda: stop.now):
             shown = {key: images for key, images in sources.items() if not keys or key in keys}
             batches = load_batches(
                 replace(maker, sources=shown),

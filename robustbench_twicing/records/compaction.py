@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ..errors import UserError
-from ..files.atomic import final_name, write_atomically
+from ..files.atomic import asked, final_name, is_left_over, write_atomically
 from .locks import Ownership, sole_user
 from .manifest import SETTINGS, Evaluation
 from .part_files import PartFile, file_name, parts_in
@@ -29,20 +29,39 @@ FEWEST_PARTS, MOST_RANGES = 64, 32
 
 
 def compact(folder: RunFolder, evaluation: Evaluation, stopped: Callable[[], bool]) -> None:
-    """Make one file of every range of parts that is all there, also what was left of a killed try.
+    """Make one file of every range of parts that is all there, and remove what killed writers left.
 
     Args:
         folder: of the run; one that may only be read stays as it is.
         evaluation: as in its manifest.
         stopped: asked before every range whether to end there.
+
+    Raises:
+        UserError: the folder cannot be looked into.
     """
-    ranges = list(_ranges(folder, evaluation))
-    due = [parts for parts in ranges if _is_due(folder.files(evaluation), parts)]
-    if due and os.access(folder.parts_folder(evaluation), os.W_OK):
+    files, place = folder.files(evaluation), folder.parts_folder(evaluation)
+    due = [parts for parts in _ranges(folder, evaluation) if _is_due(files, parts)]
+    left = [path for path in asked(place, lambda: [*place.iterdir()]) or [] if is_left_over(path)]
+    if not (due or left) or not os.access(place, os.W_OK):
+        return
+    try:
         with folder.owner(evaluation) as owner:
+            for path in left:
+                _remove_left_over(path, owner)
             for parts in due:
                 if not stopped():
                     _compact(folder, evaluation, parts, owner)
+    except (UserError, OSError) as error:
+        log.warning("parts stay in small files: %s", error)
+
+
+def _remove_left_over(path: Path, owner: Ownership) -> None:
+    """Unless its writer still works on these parts, or without locks nobody can tell."""
+    parts = parts_in(final_name(path))
+    if parts:
+        with owner.alone(parts) as alone:
+            if alone:
+                path.unlink(missing_ok=True)
 
 
 def compact_around(folder: RunFolder, evaluation: Evaluation, part: int, owner: Ownership) -> None:
@@ -83,23 +102,22 @@ def _within(inner: range, outer: range) -> bool:
 
 def _compact(folder: RunFolder, evaluation: Evaluation, parts: range, owner: Ownership) -> None:
     """Without locks, with which alone nobody writes meanwhile, the parts stay as they are."""
-    if not owner.claim(parts[0], len(parts)):
-        return
     try:
-        # Another process may have done it between the two questions.
-        if owner.possible and _is_due(folder.files(evaluation), parts):
-            folder.check_still_there()
-            _join(folder, evaluation, parts)
+        with owner.alone(parts) as alone:
+            # Another process may have done it between the two questions.
+            if alone and _is_due(folder.files(evaluation), parts):
+                folder.check_still_there()
+                _join(folder, evaluation, parts)
     except (UserError, OSError) as error:
         log.warning("parts %d to %d stay in small files: %s", parts[0], parts[-1], error)
-    finally:
-        owner.release(parts[0], len(parts))
 
 
 def _join(folder: RunFolder, evaluation: Evaluation, parts: range) -> None:
     """One file in the place of others, which are removed once it was read back from the disk."""
     path = folder.parts_folder(evaluation) / file_name(parts)
     records = [of_part for _, of_part in folder.some_parts(evaluation, parts)]
+    if len(records) < len(parts):  # somebody removes the folder, or moves it
+        raise UserError(f"{path.parent} had all of them, and has {len(records)} by now")
     belongs_to = folder.belongs_to(evaluation, parts)
     write_atomically(path, lambda file: _write_proved(file, records, belongs_to))
     with sole_user(folder.path / SETTINGS) as nobody_reads:

@@ -18,7 +18,9 @@ import pyarrow.parquet as pq
 from ..errors import UserError
 from ..files.printable import name_some
 from .cost import Cost
+from .locks import Ownership
 from .manifest import Evaluation
+from .part_files import Stamp
 from .parts import DamagedPartError, PartRecords
 from .run_folder import RunFolder
 from .schema import Status
@@ -26,7 +28,6 @@ from .schema import Status
 log = logging.getLogger(__name__)
 ASIDE = ".damaged-"
 """Between the name of a file and a random ending."""
-Stamp = tuple[int, int, int]
 Positions = Mapping[str, frozenset[int]]
 """By the key of a condition, positions of images in the data set."""
 
@@ -84,7 +85,7 @@ class FailedPart(NamedTuple):
         failed: the images that ended in an error, by condition.
     """
 
-    stamp: Stamp
+    stamp: Stamp | None
     costs: Mapping[str, Cost]
     failed: Positions
 
@@ -102,7 +103,7 @@ def failed_parts(
         for file in folder.files(evaluation):
             if wanted.isdisjoint(file.parts) or not _may_have_errors(file.path):
                 continue
-            stamp = stamp_of(file.path)
+            stamp = file.stamp()
             try:
                 records = folder.read(evaluation, file).split()
             except DamagedPartError:
@@ -111,12 +112,6 @@ def failed_parts(
                 if part in wanted and (failed := failed_rows(of_part.table)):
                     failures[part] = FailedPart(stamp, of_part.costs, failed)
     return failures
-
-
-def stamp_of(path: Path) -> Stamp:
-    """Which file is there now."""
-    stat = path.stat()
-    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def failed_rows(table: pa.Table) -> Positions:
@@ -208,17 +203,36 @@ class Work:
         before = self.failed[part]
         with self.folder.reading():
             file = self.folder.file_of(self.evaluation, part)
-            if file is not None and stamp_of(file.path) == before.stamp:
+            if file is not None and file.stamp() == before.stamp:
                 return False
         return self.folder.part(self.evaluation, part).costs != before.costs
 
-    def groups(self) -> Iterator[tuple[frozenset[str], list[int]]]:
-        """Parts under all conditions (no keys), then those with errors under the same ones."""
+    def groups(
+        self, owner: Ownership, stopped: Callable[[], bool]
+    ) -> Iterator[tuple[frozenset[str], list[int]]]:
+        """Parts under all conditions (no keys), then those with errors under the same ones.
+
+        At the end once more those that another process had, be it only for the seconds in which it
+        made one file of many.
+
+        Args:
+            owner: has no claims when the next group is asked for.
+            stopped: asked whether to wait no longer.
+        """
         groups: dict[frozenset[str], list[int]] = {frozenset(): []}
         for part in self.parts:
             keys = frozenset(self.failed[part].failed if part in self.failed else ())
             groups.setdefault(keys, []).append(part)
         yield from groups.items()
+        for keys, parts in groups.items():
+            left = [part for part in parts if keys and self._is_left(part, owner, stopped)]
+            if left:
+                yield keys, left
+
+    def _is_left(self, part: int, owner: Ownership, stopped: Callable[[], bool]) -> bool:
+        return (
+            not self.is_finished(part) and owner.wait(part, stopped) and not self.is_finished(part)
+        )
 
     def records(self, part: int, compute: Callable[..., PartRecords]) -> PartRecords:
         """The records of a part; of one that is there, error rows alone are new.

@@ -119,18 +119,47 @@ class Ownership:
         except OSError as error:
             if error.errno in _TAKEN:
                 return False
-            self.possible = False
-            log.warning(
-                "%s: this file system has no locks (%s); give processes that work on this run at "
-                "the same time a --shard each",
-                *(self.folder, error.strerror),
-            )
+            self._say_impossible(error)
         return True
+
+    def _say_impossible(self, error: OSError) -> None:
+        self.possible = False
+        log.warning(
+            "%s: this file system has no locks (%s); give processes that work on this run at "
+            "the same time a --shard each",
+            *(self.folder, error.strerror),
+        )
 
     def release(self, part: int, count: int = 1) -> None:
         """Let others have a part, or several one after the other."""
-        if _locks is not None and self.possible:
+        if _locks is None or not self.possible:
+            return
+        try:
             _locks.lockf(self._file, _locks.LOCK_UN, count, part)
+        except OSError as error:
+            self._say_impossible(error)
+
+    def wait(self, part: int, stopped: Callable[[], bool]) -> bool:
+        """Whether nobody else works on a part any more, which is asked until ``stopped``.
+
+        Whoever has claims meanwhile may be waited for by the process that is waited for here.
+        """
+        while not self.claim(part):
+            if stopped():
+                return False
+            time.sleep(POLL)
+        self.release(part)
+        return True
+
+    @contextmanager
+    def alone(self, parts: range) -> Iterator[bool]:
+        """Whether nobody else works on neighbouring parts inside, as only locks can tell."""
+        claimed = self.claim(parts[0], len(parts))
+        try:
+            yield claimed and self.possible
+        finally:
+            if claimed:
+                self.release(parts[0], len(parts))
 
     def claimed(self, parts: Iterable[int], is_written: Callable[[int], bool]) -> Iterator[int]:
         """Those parts that are not written and that nobody else works on, claimed one by one.

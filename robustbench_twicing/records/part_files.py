@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from ..files.atomic import asked
 
+Stamp = tuple[int, int, int]
+
 
 class PartFile(NamedTuple):
     """A file that is there, and the parts that are read from it.
@@ -25,6 +27,15 @@ class PartFile(NamedTuple):
     path: Path
     holds: range
     parts: range
+
+    def stamp(self) -> Stamp | None:
+        """Which file is there now; None where none is.
+
+        Raises:
+            UserError: the system does not tell.
+        """
+        stat = asked(self.path, self.path.stat)
+        return stat and (stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
     @property
     def whole(self) -> bool:

@@ -84,7 +84,8 @@ def _leave_no_trace(folder: Path, note: Path | None) -> None:
             return
         if note is not None:
             note.unlink()
-            note.parent.rmdir()
+        if (folder / SESSIONS).is_dir():
+            (folder / SESSIONS).rmdir()
         for path in below:
             path.rmdir() if path.is_dir() else path.unlink()
         if parts.is_dir():

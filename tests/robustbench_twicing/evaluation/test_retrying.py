@@ -1,9 +1,12 @@
 """What ended in an error is computed again by the same command, and nothing else is touched."""
 
 import shutil
+import time
 from collections.abc import Iterator
 from fractions import Fraction
+from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,8 +19,9 @@ from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.runner import Run
-from robustbench_twicing.records import compaction
+from robustbench_twicing.records import compaction, locks
 from robustbench_twicing.records.run_folder import RunFolder
+from tests.robustbench_twicing.records.test_locks import hold
 from tests.tiny import convnet, noise, quick_conditions, run, table, text
 
 NAME = "weather@4/255"
@@ -122,6 +126,24 @@ def test_a_part_that_was_put_into_a_larger_file_meanwhile_is_tried_again(
     assert len(parts(copied)) == 1
     for condition, row in table(done).items():
         assert row["n_forward"] == wanted[condition]["n_forward"]
+
+
+def test_a_part_that_another_process_had_meanwhile_is_tried_at_the_end(
+    copied: Path, fresh: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one has it that puts its range into one file, for a shard of its own."""
+    here, there = get_context("forkserver").Pipe()
+    place = next(copied.rglob("part-000001.parquet")).parent
+    other = get_context("forkserver").Process(target=hold, args=(place, 1, there))
+    other.start()
+    assert here.recv() is True
+
+    def sleep(seconds: float) -> None:
+        here.send(None)
+        other.join()
+
+    monkeypatch.setattr(locks, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
+    assert text(evaluate(copied).records()) == text(fresh.records())
 
 
 def test_a_finished_run_without_errors_is_left_as_it_is(copied: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.runner import Run
+from robustbench_twicing.records import session as sessions
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.session import add_session, session
 from tests.tiny import convnet, noise, quick_conditions, run
@@ -25,6 +26,21 @@ def test_labels_that_are_not_the_models_leave_no_folder(tmp_path: Path) -> None:
         work(tmp_path / "runs" / "run", classes=9)
     assert not (tmp_path / "runs" / "run").exists()
     assert work(tmp_path / "runs" / "run").complete
+
+
+def test_a_note_that_has_no_room_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, write: object) -> None:
+        path.parent.mkdir()
+        raise UserError("No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sessions, "write_atomically", full)
+        with pytest.raises(UserError, match="No space left"):
+            work(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    assert work(tmp_path / "run").complete
 
 
 def other_process(out: Path) -> None:

@@ -5,12 +5,14 @@ from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from robustbench_twicing.records import compaction, locks
 from robustbench_twicing.records.compaction import compact, compact_around
 from robustbench_twicing.records.locks import Ownership
+from robustbench_twicing.records.part_files import file_name
 from robustbench_twicing.records.parts import Records
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.plain_manifest import plain_evaluation
@@ -97,6 +99,23 @@ def test_a_folder_that_is_listed_meanwhile_has_all_its_parts(
     check(folder, wanted)
 
 
+def test_parts_that_go_meanwhile_are_not_taken_for_all(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    some_parts = RunFolder.some_parts
+
+    def removed(folder: RunFolder, *args: Any) -> Any:
+        folder.part_path(ABOUT, 0).unlink()
+        return some_parts(folder, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "some_parts", removed)
+        go(folder)
+    (line,) = caplog.messages
+    assert "had all of them, and has 5 by now" in line
+    assert names(folder) == [file_name(range(number, number + 1)) for number in range(1, PARTS)]
+
+
 def hold(folder: Path, number: int, pipe: Connection) -> None:
     with Ownership(folder) as owner:
         pipe.send(owner.claim(number))
@@ -120,5 +139,27 @@ def test_what_another_process_works_on_is_left_to_it(folder: RunFolder, wanted: 
 
 def test_without_locks_all_stays(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "_locks", None)
+    (folder.parts_folder(ABOUT) / LEFT).write_text("")
     go(folder)
-    assert len(names(folder)) == PARTS
+    assert len(names(folder)) == PARTS + 1
+
+
+LEFT = ".part-000003.parquet.0123456789abcdef.tmp"
+
+
+def test_what_a_killed_writer_left_goes_and_what_is_being_written_stays(folder: RunFolder) -> None:
+    """In a range that is not all there, too."""
+    folder.part_path(ABOUT, 0).unlink()
+    (folder.parts_folder(ABOUT) / LEFT).write_text("")
+    here, there = get_context("forkserver").Pipe()
+    place = folder.parts_folder(ABOUT)
+    other = get_context("forkserver").Process(target=hold, args=(place, 3, there))
+    other.start()
+    assert here.recv() is True
+    go(folder)
+    assert LEFT in names(folder)
+    here.send(None)
+    other.join()
+    go(folder)
+    assert names(folder) == [file.path.name for file in folder.files(ABOUT)]
+    assert folder.missing(ABOUT) == [0]
