@@ -137,7 +137,6 @@ def _process(session: Session) -> dict[str, Any]:
     versions = session.versions
     return {
         "started": session.started,
-        "command": command_of(session),
         "robustbench_twicing": session.robustbench_twicing,
         "commit": session.commit(),
         "python": session.python,
@@ -145,6 +144,7 @@ def _process(session: Session) -> dict[str, Any]:
         "device": session.device,
         "threads": session.threads,
         "platform": session.platform,
+        "command": command_of(session),
     }
 
 

@@ -41,7 +41,8 @@ def test_every_kind_of_output(
     assert made >= set(KINDS)
     page = (out / "report" / "index.html").read_text(encoding="utf-8")
     assert '<section id="representations">' in page
-    assert "Token similarity by layer: fashion-mnist:test1000" in page
+    assert "Mean cosine of all pairs of all tokens" in page
+    assert "images of fashion-mnist:test1000" in page
     similarity = pd.read_csv(out / "run" / "analysis" / "similarity.csv")
     assert set(similarity["label"]) == set(MODELS)
     assert set(similarity["n_images"]) == {3}
