@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 
@@ -37,7 +38,7 @@ class Session(BaseModel, extra="allow"):
     device: str = ""
     cpu_capability: str = ""
     kernels: str = ""
-    batch_size: int | None = None
+    batch_size: int | Literal["auto"] | None = None
     threads: int | None = None
     command: list[str] = []
 

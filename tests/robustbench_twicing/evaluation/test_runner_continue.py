@@ -153,9 +153,9 @@ def test_other_options_are_refused_by_name(options: dict[str, Any], named: str, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch_size", [1, 2, 64])
+@pytest.mark.parametrize("batch_size", [1, 2, 64, None])
 def test_a_run_keeps_its_parts_when_it_goes_on_with_another_batch_size(
-    batch_size: int, whole: Run, tmp_path: Path
+    batch_size: int | None, whole: Run, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
     shutil.copytree(whole.folder.path, out)
