@@ -21,7 +21,8 @@ from .worker_pool import WorkerPool
 CHUNK = 4
 """Images of one task of a worker process."""
 AHEAD = 2
-"""Batches that worker processes are ahead of the network."""
+"""Ranges of images that are begun before the network has asked for them, and tasks that every
+worker process then has, at least. More would be claimed from other processes of the run."""
 
 
 class Absent(NamedTuple):
@@ -79,9 +80,12 @@ def load_batches(
         for part in parts
         for source in (None, *maker.sources)
     )
-    batches = (
-        _in_a_thread(maker, requests) if workers == 1 else _in_processes(maker, requests, workers)
-    )
+    if workers == 1:
+        batches = _in_a_thread(maker, requests)
+    else:
+        tasks = -(-batch_size // CHUNK)
+        ahead = max(AHEAD, -(-AHEAD * workers // tasks))
+        batches = _in_processes(maker, requests, workers, ahead)
     with closing(batches):
         start = time.perf_counter()
         for request, images in batches:
@@ -108,11 +112,13 @@ def _in_a_thread(maker: Maker, requests: Iterable[ImageRequest]) -> _Batches:
         def start(request: ImageRequest) -> list[Future[list[ImageOrError]]]:
             return [thread.submit(maker.make, request)]
 
-        yield from _ahead(start, requests, 1)
+        yield from _ahead(start, requests, AHEAD)
 
 
-def _in_processes(maker: Maker, requests: Iterable[ImageRequest], workers: int) -> _Batches:
-    """Small tasks, and more than one batch ahead, so that no process waits for another."""
+def _in_processes(
+    maker: Maker, requests: Iterable[ImageRequest], workers: int, ahead: int
+) -> _Batches:
+    """In small tasks, so that no process waits for another."""
     imports = {type(source).__module__ for source in maker.sources.values()}
     with WorkerPool(workers, maker, imports=sorted(imports)) as pool:
 
@@ -121,7 +127,7 @@ def _in_processes(maker: Maker, requests: Iterable[ImageRequest], workers: int) 
             chunks = [indices[at : at + CHUNK] for at in range(0, len(indices), CHUNK)]
             return [pool.submit(make, request._replace(indices=chunk)) for chunk in chunks]
 
-        yield from _ahead(start, requests, AHEAD)
+        yield from _ahead(start, requests, ahead)
 
 
 def _ahead(

@@ -1,4 +1,4 @@
-"""Decoding in parts, one part ahead."""
+"""Decoding in parts, two parts ahead."""
 
 import hashlib
 import threading
@@ -77,7 +77,7 @@ class Recording:
     def pixels(self, index: int, preprocessing: Preprocessing) -> Any:
         """A black image."""
         self.asked.append(index)
-        if self.event and index == 1:
+        if self.event and index == 2:
             self.event.set()
         if index == self.broken:
             raise ZeroDivisionError
@@ -96,16 +96,17 @@ class Recording:
 
 
 def recorded(images: Recording) -> Dataset:
-    return Dataset("tiny", ("a", "b", "c"), (0, 0, 0), images, num_classes=None, labelling="")
+    return Dataset("tiny", tuple("abcde"), (0,) * 5, images, num_classes=None, labelling="")
 
 
-def test_one_part_is_decoded_ahead_and_no_more() -> None:
+def test_while_the_network_has_one_part_the_next_two_are_decoded_and_no_more() -> None:
     images = Recording([], event=threading.Event())
     maker = Maker(recorded(images), PREPROCESSING)
-    batches = load_batches(maker, range(3), batch_size=1, skip_bad=False)
+    batches = load_batches(maker, range(5), batch_size=1, skip_bad=False)
     assert next(batches).part == 0
-    assert images.event.wait(10)
-    assert images.asked == [0, 1]
+    assert images.event.wait(60)
+    batches.close()
+    assert images.asked == [0, 1, 2]
 
 
 def test_a_bug_in_decoding_is_not_a_bad_image() -> None:

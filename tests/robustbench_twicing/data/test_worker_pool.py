@@ -6,15 +6,19 @@ import signal
 import time
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from multiprocessing import forkserver
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.dataset import Dataset, Pixels
 from robustbench_twicing.data.decoding import BadImageError
 from robustbench_twicing.data.image_maker import Maker
 from robustbench_twicing.data.loader import load_batches
+from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.data.worker_pool import WorkerPool
 from robustbench_twicing.errors import UserError
 from tests.tiny import PREPROCESSING, MemoryImages, noise
@@ -123,6 +127,40 @@ def test_a_process_that_dies_is_one_line_after_what_was_finished() -> None:
     )
     with pytest.raises(UserError, match=r"that makes images died, .*use fewer --workers"):
         list(batches)
+
+
+class Noted(MemoryImages):
+    """Images of which each leaves a file, and waits until so many of them are there."""
+
+    def __init__(self, arrays: NDArray[np.uint8], folder: Path, together: int) -> None:
+        super().__init__(arrays)
+        self.folder, self.together = folder, together
+
+    def pixels(self, index: int, preprocessing: Preprocessing) -> Pixels:
+        """The image, when the others have been begun."""
+        (self.folder / str(index)).touch()
+        wait_for(self.folder, self.together)
+        return super().pixels(index, preprocessing)
+
+
+def wait_for(folder: Path, count: int) -> None:
+    """Until there are so many files."""
+    deadline = time.monotonic() + 120
+    while len(list(folder.iterdir())) < count:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{len(list(folder.iterdir()))} of {count}")
+        time.sleep(0.01)
+
+
+def test_processes_have_two_tasks_each_while_the_network_has_its_batch(tmp_path: Path) -> None:
+    """However slow: the first image only comes when both processes have begun one."""
+    noted = Noted(noise(9).images.arrays, tmp_path, together=2)  # type: ignore[attr-defined]
+    maker = Maker(replace(noise(9), images=noted), PREPROCESSING)
+    batches = load_batches(maker, range(9), batch_size=1, skip_bad=False, workers=2)
+    assert next(batches).part == 0
+    wait_for(tmp_path, 5)
+    batches.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == list("01234")
 
 
 def test_bad_images_come_back_from_processes_with_their_path() -> None:
