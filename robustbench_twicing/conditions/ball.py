@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from ..errors import BrokenAttackError
-from .distances import Distances, distances, sides_changed
+from .distances import Distances, distances_and_reach, sides_changed
 from .threat_model import TOLERANCE, ThreatModel
 
 RELATIVE_TOLERANCE = 0.01
@@ -89,14 +89,14 @@ def check_adversarial(
     if eps == 0 and not torch.equal(x_adv, x):
         where = affected(x_adv != x, images)
         raise BrokenAttackError(f"changed the image at a budget of 0{where}")
-    measured = distances(x, x_adv)
+    measured, changes = distances_and_reach(x, x_adv)
     if threat.norm == "l2":
         _check_length(measured.l2, eps, images)
     elif threat.norm == "patch":
         _check_square(sides_changed(x, x_adv), eps, images)
     else:
         reach = (eps * unit(x, threat, std)).flatten()
-        excess = (x_adv - x).abs().flatten(2).amax(2) - reach
+        excess = changes - reach
         outside = excess > (RELATIVE_TOLERANCE * reach).clamp(max=TOLERANCE) + ROUNDING
         if outside.any():
             by = f"{excess.max().item() * 255:.3g}/255{affected(outside, images)}"

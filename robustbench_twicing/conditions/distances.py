@@ -8,6 +8,10 @@ from torch import Tensor
 
 from .budgets import Norm
 
+IN_CACHE = 2**18
+"""Numbers of the images that are measured at a time: what is computed of more would be written to
+memory that the system has to provide first, which takes most of the time."""
+
 
 class Distances(NamedTuple):
     """How far each of N images was changed, on the CPU.
@@ -30,10 +34,25 @@ def distances(x: Tensor, x_adv: Tensor) -> Distances:
         x: clean pixels (N, C, H, W).
         x_adv: adversarial pixels, shaped like x.
     """
-    change = (x_adv - x).abs()
-    linf, l0 = change.flatten(1).amax(1).double(), (change > 0).any(1).flatten(1).sum(1)
-    l2 = length(x_adv.double() - x.double(), "l2")
-    return Distances(*(tensor.cpu() for tensor in (linf, l2, l0)))
+    return distances_and_reach(x, x_adv)[0]
+
+
+def distances_and_reach(x: Tensor, x_adv: Tensor) -> tuple[Distances, Tensor]:
+    """`distances`, and the largest change in each channel of each image (N, C), where x is."""
+    # Two images at least: torch may add up a single one in another order, on several threads.
+    fitting = 1 if x.is_cuda else max(1, min(len(x) // 2, -(-x.numel() // IN_CACHE)))
+    pieces = zip(x.tensor_split(fitting), x_adv.tensor_split(fitting), strict=True)
+    of_pieces = zip(*(_measured(*piece) for piece in pieces), strict=True)
+    reach, l2, l0 = (torch.cat(measured) for measured in of_pieces)
+    linf = reach.amax(1).double()
+    return Distances(*(tensor.cpu() for tensor in (linf, l2, l0))), reach
+
+
+def _measured(x: Tensor, x_adv: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Of each image: the largest change in each channel (N, C), length, positions changed."""
+    change = (x_adv - x).abs_()
+    l2 = length(x_adv.to(torch.float64, copy=True).sub_(x.double()), "l2")
+    return change.flatten(2).amax(2), l2, (change.amax(1) > 0).flatten(1).sum(1)
 
 
 def length(change: Tensor, norm: Norm) -> Tensor:

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -232,3 +233,16 @@ def test_lengths_of_many_small_changes_have_no_error_of_float32() -> None:
     x = torch.full((1, 3, 224, 224), 0.5)
     x_adv = x + 2**-10
     assert distances(x, x_adv).l2.item() == pytest.approx((3 * 224 * 224) ** 0.5 / 2**10, rel=1e-14)
+
+
+@pytest.mark.parametrize(("images", "size"), [(1, 300), (5, 224), (129, 32)])
+def test_many_images_are_measured_as_one_by_one(images: int, size: int) -> None:
+    """In pieces, none of which is a single image of several."""
+    x = torch.rand(images, 3, size, size, generator=torch.Generator().manual_seed(0))
+    x_adv = x.clone()
+    x_adv[:, :, ::2, 1::3] = 1 - x[:, :, ::2, 1::3]
+    measured, change = distances(x, x_adv), (x_adv - x).numpy()
+    assert measured.linf.tolist() == np.abs(change).max((1, 2, 3)).tolist()
+    assert measured.l0.tolist() == (change != 0).any(1).sum((1, 2)).tolist()
+    exact = x_adv.double() - x.double()
+    assert torch.equal(measured.l2, torch.linalg.vector_norm(exact, dim=(1, 2, 3)))
