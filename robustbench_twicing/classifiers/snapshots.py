@@ -1,7 +1,8 @@
 """Snapshots of what code can change: whether it is still the same, and how it is put back."""
 
-from collections.abc import Callable, Collection, Mapping
-from operator import is_
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import chain
+from operator import call, is_, itemgetter
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -45,6 +46,8 @@ class MappingSnapshot:
         certain: the keys that are so (see `Change`), or whether all are.
         read: what it holds now, by key; the key "" is the whole itself.
         write: makes it hold this.
+        look: values that are the same objects as long as nothing changes, for what takes long to
+            read; where one of them is another, it is read.
     """
 
     def __init__(
@@ -53,14 +56,19 @@ class MappingSnapshot:
         certain: Collection[str] | bool,
         read: Callable[[], Content],
         write: Callable[[Content], object],
+        look: Callable[[], Collection[object]] | None = None,
     ) -> None:
         self._name, self._certain, self._read, self._write = name, certain, read, write
         self._content = dict(read())
+        self._look = look or (lambda: ())
+        self._seen = tuple(self._look())
 
     def changes(self) -> list[Change]:
-        """MappingSnapshot of what is another value now, is gone, or is new."""
+        """What is another value now, is gone, or is new."""
+        if self._seen and _are_same(self._look(), self._seen):
+            return []
         now, before = self._read(), self._content
-        if len(now) == len(before) and all(map(is_, now.values(), before.values())):
+        if _are_same(now.values(), before.values()):
             return []
         keys = dict.fromkeys([*before, *now])
         return [
@@ -80,6 +88,11 @@ class MappingSnapshot:
         """Let it hold what it held."""
         if self.changes():
             self._write(self._content)
+
+
+def _are_same(now: Collection[object], before: Collection[object]) -> bool:
+    """Whether these are the same objects, in the same order."""
+    return len(now) == len(before) and all(map(is_, now, before))
 
 
 def _is_same(now: object, before: object) -> bool:
@@ -159,6 +172,44 @@ def variables(
     return MappingSnapshot(name, certain, read, namespace.update)
 
 
+class FunctionsSnapshot:
+    """What the functions of many modules stand for, compared in one go: they are thousands.
+
+    Args:
+        modules: their variables, by name; what can be called of them is remembered.
+    """
+
+    def __init__(self, modules: Mapping[str, dict[str, Any]]) -> None:
+        functions = {
+            name: tuple(key for key, value in namespace.items() if callable(value))
+            for name, namespace in modules.items()
+        }
+        self._modules = [
+            variables(name, modules[name], keys, certain=True) for name, keys in functions.items()
+        ]
+        self._namespaces = list(modules.values())
+        # Two keys at least, since of a single one it gives the bare value.
+        self._look = [itemgetter("__name__", "__name__", *keys) for keys in functions.values()]
+        self._seen = tuple(self._now())
+
+    def changes(self) -> list[Change]:
+        """What is another function now, or is gone."""
+        try:
+            if all(map(is_, self._now(), self._seen)):
+                return []
+        except KeyError:  # one is gone
+            pass
+        return [change for module in self._modules for change in module.changes()]
+
+    def restore(self) -> None:
+        """Let every name stand for its function."""
+        for module in self._modules:
+            module.restore()
+
+    def _now(self) -> Iterator[object]:
+        return chain.from_iterable(map(call, self._look, self._namespaces))
+
+
 def methods(kind: type) -> MappingSnapshot:
     """Functions and properties of a class."""
 
@@ -177,4 +228,4 @@ def methods(kind: type) -> MappingSnapshot:
             if now.get(key) is not value:
                 setattr(kind, key, value)
 
-    return MappingSnapshot(kind.__name__, True, read, write)
+    return MappingSnapshot(kind.__name__, True, read, write, lambda: vars(kind).values())

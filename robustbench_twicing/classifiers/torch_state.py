@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .snapshots import MappingSnapshot, mapping, methods, variables
+from .snapshots import FunctionsSnapshot, MappingSnapshot, Snapshot, mapping, methods
 
 WATCHED = ("torch", "torch.nn.functional")
 """Modules whose functions networks call."""
@@ -53,13 +53,16 @@ SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], object]]] = {
 """By name: how a setting is read and written."""
 
 
-def torch_snapshots() -> Iterator[MappingSnapshot]:
+def torch_snapshots() -> Iterator[Snapshot]:
     """The settings, the functions that code in this process can replace, and torch's own hooks."""
     yield from (_setting(name, get, put) for name, (get, put) in SETTINGS.items())
-    for name, module in list(sys.modules.items()):
-        if name in WATCHED or name.partition(".")[0] in SUITE:
-            functions = [key for key, value in vars(module).items() if callable(value)]
-            yield variables(name, vars(module), functions, certain=True)
+    yield FunctionsSnapshot(
+        {
+            name: vars(module)
+            for name, module in list(sys.modules.items())
+            if name in WATCHED or name.partition(".")[0] in SUITE
+        }
+    )
     yield methods(torch.Tensor)
     for name, hooks in vars(torch.nn.modules.module).items():
         if name.startswith("_global_") and isinstance(hooks, dict):
