@@ -5,6 +5,7 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ Generators = torch.Generator | Sequence[torch.Generator]
 """One generator per image, or one for the whole batch."""
 SIGNS_OF_A_WORD = 64
 """Random bits of one number of SplitMix64."""
+_kept: ContextVar[bool] = ContextVar("kept", default=False)
+"""Whether somebody further out restores the states of Python's and numpy's generators."""
 
 
 def derive_seed(seed: int, *keys: object) -> int:
@@ -42,22 +45,40 @@ def image_generators(
 
 
 @contextmanager
-def seeded_globally(seed: int) -> Iterator[None]:
-    """Seed Python's, numpy's and torch's global generators; restore their states at the end."""
+def states_kept() -> Iterator[None]:
+    """Python's and numpy's global generators are at the end what they were before.
+
+    Inside another such context that is left to it: numpy's state takes longer to read and to write
+    than a batch of small images to be scored.
+    """
+    if _kept.get():
+        yield
+        return
     python, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002 - lent, not used
+    token = _kept.set(True)
+    try:
+        yield
+    finally:
+        _kept.reset(token)
+        random.setstate(python)
+        np.random.set_state(legacy)  # noqa: NPY002
+
+
+@contextmanager
+def seeded_globally(seed: int) -> Iterator[None]:
+    """Seed Python's, numpy's and torch's global generators; restore their states at the end.
+
+    Inside `states_kept`, Python's and numpy's are restored at the end of that.
+    """
     on_gpu = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     devices = range(torch.cuda.device_count() if on_gpu else 0)
-    with torch.random.fork_rng(devices=devices):
-        try:
-            random.seed(seed)
-            np.random.seed(seed % 2**32)  # noqa: NPY002
-            torch.default_generator.manual_seed(seed)
-            if on_gpu:  # a GPU that nobody uses is not started for it
-                torch.cuda.manual_seed_all(seed)
-            yield
-        finally:
-            random.setstate(python)
-            np.random.set_state(legacy)  # noqa: NPY002
+    with states_kept(), torch.random.fork_rng(devices=devices):
+        random.seed(seed)
+        np.random.seed(seed % 2**32)  # noqa: NPY002
+        torch.default_generator.manual_seed(seed)
+        if on_gpu:  # a GPU that nobody uses is not started for it
+            torch.cuda.manual_seed_all(seed)
+        yield
 
 
 @contextmanager

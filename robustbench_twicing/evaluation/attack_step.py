@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from inspect import GEN_CLOSED, getgeneratorstate
 
@@ -27,7 +28,7 @@ from ..seeds import network_draws
 from .checks.network_guard import NetworkGuard
 from .clean_step import CleanBatch
 from .progress import Step
-from .rows import Outcome, right_in_draws, score, score_rows
+from .rows import Outcome, in_arrow, right_in_draws, score, score_rows
 from .tasks import Context, ImageStore
 
 log = logging.getLogger(__name__)
@@ -54,11 +55,12 @@ def attack_rows(
         again: of a second attempt, the images that failed, by condition; a sweep with any is run
             as a whole, since its budgets may share work.
     """
+    fields = in_arrow(clean.fields)
     for group in sweep_groups(conditions):
         if again is not None and not any(condition.key in again for condition in group):
             continue
         for condition, outcome in _outcomes(context, batch, clean, group, meter):
-            yield score_rows(clean.fields, condition, outcome)
+            yield score_rows(fields, condition, outcome)
             units = len(batch.indices) * condition.units
             context.report(Step(context.label, condition.id, 0, units, key=condition.key))
 
@@ -128,7 +130,7 @@ def _attack_and_score(
     *,
     guard: NetworkGuard,
     keep: Keep | None,
-    rescored: Sequence[int],
+    rescored: list[int],
 ) -> Outcome:
     """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
     x, y, threat, images = attacked.x, attacked.y, condition.threat, attacked.images
@@ -142,8 +144,8 @@ def _attack_and_score(
         with torch.no_grad(), drawing(condition.id, "scores"):
             draws = [attacked.model(x_adv) for _ in range(context.draws)]
             scores, draws_right = score(draws[0], y, images), right_in_draws(draws, y, images)
-        with torch.no_grad(), drawing(condition.id, "scores in 8 bits"):
-            rounded = _rank_8bit(attacked, x_adv, rescored)
+        seeded = drawing(condition.id, "scores in 8 bits")
+        rounded = _rank_8bit(attacked, x_adv, rescored, seeded)
         goal = None if attacked.goal is None else attacked.goal.detach().cpu()
         outcome = Outcome(scores, measured, rounded, goal=goal, draws_right=draws_right)
         if condition.about.finds_radius:
@@ -165,14 +167,16 @@ def _attack_and_score(
     return outcome
 
 
-def _rank_8bit(attacked: AttackBatch, x_adv: Tensor, rows: Sequence[int]) -> NDArray[np.object_]:
+def _rank_8bit(
+    attacked: AttackBatch, x_adv: Tensor, rows: list[int], seeded: AbstractContextManager[None]
+) -> NDArray[np.object_]:
     """Rank of some images of the batch after rounding to 8 bits; None for the others."""
     ranks = np.full(len(x_adv), None, np.object_)
     if rows:
-        chosen = list(rows)
         images = [attacked.images[row] for row in rows]
-        logits = attacked.model(round_to_8_bits(x_adv[chosen]))
-        ranks[chosen] = score(logits, attacked.y[chosen], images).rank.numpy()
+        with torch.no_grad(), seeded:
+            logits = attacked.model(round_to_8_bits(x_adv[rows]))
+        ranks[rows] = score(logits, attacked.y[rows], images).rank.numpy()
     return ranks
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import torch
 from torch import Tensor
@@ -14,7 +15,8 @@ from ..data.loader import LoadedBatch, to_tensor
 from ..records.cost import Cost, CostMeter
 from ..records.failures import Positions, failed_rows, keys_and_positions
 from ..records.parts import PartRecords
-from ..seeds import network_draws
+from ..records.schema import RECORD_SCHEMA
+from ..seeds import network_draws, states_kept
 from .attack_step import attack_rows
 from .checks.agreement import ROUNDING, agree
 from .checks.first_part import network_flags
@@ -25,7 +27,7 @@ from .clean_step import class_subset_rows, score_clean
 from .corruption_step import score_corrupted, with_clean_image
 from .out_of_memory import in_pieces_that_fit
 from .progress import Step
-from .rows import Columns, absent_rows, in_order, joined
+from .rows import FIELDS, Columns, absent_rows, joined
 from .survivors import survivor_rows
 from .tasks import Context
 
@@ -41,6 +43,7 @@ class _Piece(NamedTuple):
     flags: tuple[str, ...]
 
 
+@states_kept()
 def evaluate_part(
     context: Context,
     clean: LoadedBatch,
@@ -86,10 +89,10 @@ def evaluate_part(
             step = partial(score_corrupted, context, condition, fields, device)
             tables = fit(batch, step)
         halved |= len(tables) > _batches(batch, size)
-        rows += [*tables, _absent_rows(context, batch, condition)]
+        rows += [*tables, *_absent_rows(context, batch, [condition])]
         units = len(batch.indices) * condition.units
         context.report(Step(context.label, condition.id, 0, units, key=condition.key))
-    rows += [_absent_rows(context, clean, condition) for condition in conditions]
+    rows += _absent_rows(context, clean, conditions)
     flags = ["batch-halved"] if halved else []
     flags += [flag for piece in pieces for flag in piece.flags]
     if clean.part == 0 and pieces and again is None:
@@ -138,11 +141,15 @@ def _of_batch(positions: Positions, batch: LoadedBatch) -> Positions:
     return {key: images for key, images in here.items() if images}
 
 
-def _absent_rows(context: Context, batch: LoadedBatch, condition: Condition) -> pa.Table:
-    """Rows of the images that are not there, as far as the condition is about them."""
+def _absent_rows(
+    context: Context, batch: LoadedBatch, conditions: Iterable[Condition]
+) -> Iterator[pa.Table]:
+    """Rows of the images that are not there, as far as a condition is about them."""
     data = context.data
-    absent = [image for image in batch.absent if is_counted(data, condition, image.position)]
-    return absent_rows(context.label, data, absent, condition)
+    for condition in conditions:
+        absent = [image for image in batch.absent if is_counted(data, condition, image.position)]
+        if absent:
+            yield absent_rows(context.label, data, absent, condition)
 
 
 def _network_flags(
@@ -166,6 +173,35 @@ def _network_flags(
     images = [context.data.ids[index] for index in batch.indices]
     with network_draws(context.seed, images, "checks"):
         yield from network_flags(context.classifier, x, y, logits, gradients=gradients)
+
+
+def in_order(tables: Sequence[pa.Table], conditions: Sequence[Condition]) -> pa.Table:
+    """All rows of a part, by image and then in the order of the conditions."""
+    whole = pa.concat_tables([RECORD_SCHEMA.empty_table(), *tables]).combine_chunks()
+    position = {(one.protocol, one.id): place for place, one in enumerate(conditions)}
+    protocols, names = (_only_chunk(whole[name]) for name in ("protocol", "condition"))
+    places = np.array(
+        [
+            [position.get((protocol, name), -1) for name in names.dictionary.to_pylist()]
+            for protocol in protocols.dictionary.to_pylist()
+        ],
+        np.int64,
+    )
+    place = places[protocols.indices, names.indices] if len(whole) else []
+    order = pa.array(np.lexsort((place, whole["index"].to_numpy())))
+    columns = [_sorted(_only_chunk(whole[name]), kind, order) for name, kind in FIELDS]
+    return pa.table(columns, schema=RECORD_SCHEMA)
+
+
+def _only_chunk(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks else column.combine_chunks()
+
+
+def _sorted(column: pa.Array, kind: pa.DataType, order: pa.Array) -> pa.Array:
+    """The values in order; names are encoded anew, so that their dictionary has that order, too."""
+    if not pa.types.is_dictionary(kind):
+        return column.take(order)
+    return column.dictionary.take(column.indices.take(order)).dictionary_encode()
 
 
 def _with_second_attempt(

@@ -20,6 +20,7 @@ from ..data.loader import Absent, LoadedBatch, pixels_hash
 from ..errors import BrokenAttackError, MissingImageError
 from ..records.schema import RECORD_SCHEMA, Status
 
+FIELDS = tuple((field.name, field.type) for field in RECORD_SCHEMA)
 Columns = dict[str, NDArray[Any]]
 """Columns of `RECORD_SCHEMA` by name, all of one length; without those that have no value."""
 
@@ -138,11 +139,19 @@ def _values(columns: Columns, name: str) -> NDArray[Any]:
     return columns.get(name, np.full(len(columns["index"]), None, object))
 
 
-def score_rows(fields: Columns, condition: Condition, outcome: Outcome) -> pa.Table:
+def in_arrow(columns: Columns) -> dict[str, pa.Array]:
+    """The columns as a table holds them, for rows of many conditions that share them."""
+    count = len(columns["index"])
+    return {name: _column(columns[name], kind, count) for name, kind in FIELDS if name in columns}
+
+
+def score_rows(
+    fields: Columns | Mapping[str, pa.Array], condition: Condition, outcome: Outcome
+) -> pa.Table:
     """One row per decoded image: its scores, or why there are none.
 
     Args:
-        fields: what is known of the clean images.
+        fields: what is known of the clean images; `in_arrow` where other conditions share it.
         condition: that the images were scored under.
         outcome: one value per image, in the same order.
     """
@@ -158,8 +167,9 @@ def score_rows(fields: Columns, condition: Condition, outcome: Outcome) -> pa.Ta
     if outcome.rank_8bit is not None:
         scored["rank_8bit"] = outcome.rank_8bit
     if outcome.radius is not None:
-        scored["radius"] = _radius(fields["clean_rank"], scores.rank.numpy(), outcome.radius)
-    return _table(fields | scored, condition, Status.OK.value, None)
+        clean_rank = np.asarray(fields["clean_rank"])
+        scored["radius"] = _radius(clean_rank, scores.rank.numpy(), outcome.radius)
+    return _table({**fields, **scored}, condition, Status.OK.value, None)
 
 
 WITNESSED = ("prediction", "rank", "loss", "linf", "l2", "l0", "rank_8bit", "goal", "witness")
@@ -201,7 +211,7 @@ def _status(error: Exception) -> Status:
 
 
 def _table(
-    columns: Columns,
+    columns: Mapping[str, Any],
     condition: Condition,
     status: str | Sequence[str],
     message: str | Sequence[str] | None,
@@ -210,33 +220,17 @@ def _table(
     count = len(columns["index"])
     same = {"protocol": condition.protocol, "condition": condition.id}
     given: Mapping[str, Any] = {**columns, **same, "status": status, "message": message}
-    return pa.table(
-        [_column(given.get(field.name), field.type, count) for field in RECORD_SCHEMA],
-        schema=RECORD_SCHEMA,
-    )
+    arrays = [_column(given.get(name), kind, count) for name, kind in FIELDS]
+    return pa.table(arrays, schema=RECORD_SCHEMA)
 
 
 def _column(values: Any, kind: pa.DataType, count: int) -> pa.Array:
-    if values is None or isinstance(values, str):
+    if values is None:
+        return pa.nulls(count, kind)
+    if isinstance(values, pa.Array):
+        return values
+    if isinstance(values, str):
         values = [values] * count
     elif isinstance(values, np.ndarray) and values.dtype == object:
         values = values.tolist()
     return pa.array(values, kind)
-
-
-def in_order(tables: Sequence[pa.Table], conditions: Sequence[Condition]) -> pa.Table:
-    """All rows of a part, by image and then in the order of the conditions."""
-    whole = pa.concat_tables([RECORD_SCHEMA.empty_table(), *tables])
-    position = {(one.protocol, one.id): place for place, one in enumerate(conditions)}
-    names = zip(whole["protocol"].to_pylist(), whole["condition"].to_pylist(), strict=True)
-    place = np.array([position[name] for name in names], np.int64)
-    order = np.lexsort((place, whole["index"].to_numpy()))
-    columns = [_sorted(whole[field.name], field.type, order) for field in RECORD_SCHEMA]
-    return pa.table(columns, schema=RECORD_SCHEMA)
-
-
-def _sorted(column: pa.ChunkedArray, kind: pa.DataType, order: NDArray[np.int64]) -> pa.Array:
-    """The values in order; names are encoded anew, so that their dictionary has that order, too."""
-    if not pa.types.is_dictionary(kind):
-        return column.take(order)
-    return column.cast(kind.value_type).take(order).combine_chunks().dictionary_encode()

@@ -17,6 +17,7 @@ from robustbench_twicing.seeds import (
     network_draws,
     random_signs,
     seeded_globally,
+    states_kept,
     uniform_like,
 )
 
@@ -139,6 +140,17 @@ def test_afterwards_all_are_as_before() -> None:
         torch.manual_seed(7)
         random.seed(7)
         np.random.seed(7)  # noqa: NPY002
+    assert states() == before
+
+
+def test_the_outermost_context_restores_what_is_seeded_inside() -> None:
+    before, numbers = states(), []
+    with states_kept():
+        for seed in (1, 2, 1):
+            with seeded_globally(seed):
+                numbers.append(draws())
+            assert torch.get_rng_state().tolist() == before[-1]
+    assert numbers[0] == numbers[2] != numbers[1]
     assert states() == before
 
 

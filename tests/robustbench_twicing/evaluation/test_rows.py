@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.data.loader import LoadedBatch
 from robustbench_twicing.errors import BrokenAttackError
+from robustbench_twicing.evaluation.part import in_order
 from robustbench_twicing.evaluation.rows import (
     Columns,
     Outcome,
     as_clean,
     clean_fields,
-    in_order,
     joined,
     score,
     score_rows,
