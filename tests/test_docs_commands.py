@@ -42,6 +42,8 @@ from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.data.imagenet import subset_indices
 from tests.palette import CODE, subset_folders, wnid_folders, write
+from tests.robustbench_twicing.data.archives.conftest import member, picture, write_tar
+from tests.robustbench_twicing.data.folders.test_devkit import write_devkit
 
 pytestmark = pytest.mark.slow
 
@@ -247,6 +249,10 @@ def stand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "real.json").write_text(json.dumps({name: [0, 7] for name in wnid_folders([0, 7])}))
     write(root / "imagenet" / "val", wnid_folders([0, 7]))
     write(root / "imagenet" / "train", wnid_folders([0, 7]))
+    write_devkit(root)
+    names = [f"ILSVRC2012_val_{number:08d}.JPEG" for number in (1, 2, 3)]
+    members = [member(name, picture(name, seed)) for seed, name in enumerate(names)]
+    write_tar(root / "ILSVRC2012_img_val.tar", members)
     few = sorted({*subset_indices("imagenet-a")[:2], *subset_indices("imagenet-r")[:2]})
     write(root / "sets" / "imagenet" / "val", wnid_folders(few))
     for name in ("imagenet-a", "imagenet-r"):

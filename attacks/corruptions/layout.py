@@ -4,6 +4,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from robustbench_twicing.data.dataset import Dataset
+from robustbench_twicing.data.folders.class_folders import UNLABELLED
 from robustbench_twicing.data.imagenet import WNID, wnids
 from robustbench_twicing.data.imagenet_c import CATEGORIES, SIDE
 from robustbench_twicing.errors import UserError
@@ -16,6 +17,8 @@ RECORD = "corrupted.json"
 
 def class_and_stem(data: Dataset, index: int) -> PurePosixPath:
     """``class/name`` of an image, without ending: its wnid where the classes are ImageNet's.
+
+    An image that has no label and lies in no folder is of the class ``unlabelled``.
 
     Raises:
         UserError: images of several right labels do not lie in folders that tell their class.
@@ -31,7 +34,8 @@ def class_and_stem(data: Dataset, index: int) -> PurePosixPath:
         return PurePosixPath(wnid, path.stem)
     if data.num_classes == len(wnids()):
         return PurePosixPath(wnids()[label], path.stem)
-    return PurePosixPath(path.parts[-2] if len(path.parts) > 1 else str(label), path.stem)
+    flat = "unlabelled" if data.labelling == UNLABELLED else str(label)
+    return PurePosixPath(path.parts[-2] if len(path.parts) > 1 else flat, path.stem)
 
 
 def find_folder(root: Path, corruption: str, severity: int) -> Path | None:

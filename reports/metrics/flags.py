@@ -13,6 +13,8 @@ Topic = Literal["images", "corruptions", "models", "reading", "runs"]
 _MEANINGS = {
     r"random-weights": "the network was never trained; its numbers say nothing about a model.",
     r"arch-override": "the checkpoint's own architecture name is another one; loaded all the same.",
+    r"classes-unnamed": "config.json beside the weights names no classes of ImageNet: that they "
+    "stand in ImageNet's order is assumed, and in another one answers score as chance.",
     r"corrupted-as-clean": "the folder is named like ImageNet-C's or CIFAR-C's: images that are "
     "corrupted already, counted as clean ones.",
     r"five-severities": "the array holds the same images five times over, as CIFAR-C's do: they "
@@ -207,7 +209,7 @@ _TOPICS: dict[Topic, re.Pattern[str]] = {
         r"not-imagenet-c-.+|few-images-.+|files-missing-.+|same-images-as-.+"
     ),
     "models": re.compile(
-        r"random-weights|arch-override|not-deterministic|gradient-.+|batch-dependent|first-order-.+|"
+        r"random-weights|arch-override|classes-unnamed|not-deterministic|gradient-.+|batch-dependent|first-order-.+|"
         r"changes-itself|at-chance|looks-like-.+|logits-in-.+|coarse-logits|ties-at-the-top|"
         r"probabilities|zero-gradient-.+|saturated-.+|non-finite-tokens-.+"
     ),

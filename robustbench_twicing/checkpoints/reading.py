@@ -54,7 +54,9 @@ def identify(path: Path) -> Container:
     if path.is_dir():
         raise UserError(f"{path} is a directory, not a checkpoint file")
     if not path.is_file():
-        raise UserError(f"{path}: there is no such file; give the path of a checkpoint")
+        hub = len(path.parts) == 2 and not path.is_absolute() and not path.parent.exists()
+        hint = f", or --model hf:{path} for a repository of the Hugging Face hub" if hub else ""
+        raise UserError(f"{path}: there is no such file; give the path of a checkpoint{hint}")
     with path.open("rb") as file:
         head = file.read(_HEAD)
     size = path.stat().st_size

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -15,7 +14,8 @@ from .classifier import Classifier
 from .device import choose_device
 from .kernels import Kernels, check_kernels, check_memory_format, use_compiled, use_onednn
 from .making.hugging_face import hugging_face_model
-from .making.named import Made, table_model, user_model
+from .making.made import Made, ModelRequest
+from .making.named import table_model, user_model
 from .user_code import is_user_code
 
 
@@ -83,19 +83,23 @@ def load_model(  # noqa: PLR0913 - one keyword for each thing a user may say of 
         "kernels": check_kernels(kernels, target),
         "memory_format": check_memory_format(memory_format),
     }
-    checkpoint = None if checkpoint is None else str(checkpoint)
-    wishes: dict[str, Any] = {
-        "weights": weights,
-        "adapter": None if adapter is None else str(adapter),
-    }
+    asked = ModelRequest(
+        name,
+        None if checkpoint is None else str(checkpoint),
+        parts,
+        weights,
+        None if adapter is None else str(adapter),
+        arch_override,
+        num_classes,
+        attention,
+        normalize,
+    )
     if is_user_code(name):
-        made = user_model(name, checkpoint, wishes, parts, normalize)
+        made = user_model(asked)
     elif normalize is not None:
         raise UserError(f"normalize is for your own code; use --mean and --std with {name}")
     else:
-        wishes |= {"arch_override": arch_override}
-        make = hugging_face_model if name.startswith(HF_PREFIX) else table_model
-        made = make(name, checkpoint, parts, wishes, num_classes, attention)
+        made = (hugging_face_model if name.startswith(HF_PREFIX) else table_model)(asked)
     if computing["kernels"] == "onednn":
         use_onednn(made.given.network)
     classifier = _classifier(made, classes, computing).to(target)
@@ -125,7 +129,7 @@ def _classifier(
         weights=given.weights,
         weights_sha256=given.weights_sha256,
         notes=(*given.notes, *made.notes, *trained),
-        flags=given.flags,
+        flags=(*given.flags, *made.flags),
         details={
             **given.details,
             "parameters": parameters,

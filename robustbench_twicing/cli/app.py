@@ -4,12 +4,13 @@ import signal
 import sys
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import typer
 
 from .. import __version__
 from ..errors import UserError
-from ..files.printable import one_line
+from ..files.printable import name_some, one_line
 from .commands import (
     analyze,
     attacks,
@@ -115,7 +116,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         complain(str(stopped))
         return INCOMPLETE
     except UsageError as error:
-        complain(error.format_message())  # type: ignore[attr-defined]
+        complain(_usage(error, command))
         return MISTAKE if isinstance(error, typer.BadParameter) else UNKNOWN
     if status == INTERRUPTED:
         complain(
@@ -124,6 +125,20 @@ def _run(arguments: Sequence[str] | None) -> int:
         )
         return INCOMPLETE
     return status if isinstance(status, int) else DONE
+
+
+def _usage(error: Exception, program: Any) -> str:
+    """What is wrong with a command line, and which other commands know an option."""
+    asked, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    knowing = [
+        name
+        for name, command in getattr(program, "commands", {}).items()
+        if any(asked in parameter.opts for parameter in command.params)
+    ]
+    if asked is None or context is None or not knowing:
+        return str(error.format_message())  # type: ignore[attr-defined]
+    others = name_some(knowing, 4)
+    return f"No such option: {asked}; {context.info_name} does without it, and it is of {others}"
 
 
 def _check_text(arguments: Sequence[str]) -> None:

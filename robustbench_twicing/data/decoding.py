@@ -162,8 +162,8 @@ def _identify(stored: Stored, stream: IO[bytes], most_pixels: int) -> Image.Imag
         raise BadImageError(
             stored,
             f"is {width} x {height}, more than {most_pixels:,} pixels",
-            "leave it out with --on-bad-image skip, or allow it with "
-            f"--max-pixels {width * height}",
+            f"allow it with --max-pixels {width * height}, or take it away (eval and analyze leave "
+            "it out with --on-bad-image skip)",
         )
     if max(width, height) > LONGEST_STRIP * min(width, height):
         raise BadImageError(stored, f"is {width} x {height} pixels, which no photograph is")

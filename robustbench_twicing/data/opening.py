@@ -10,16 +10,15 @@ from ..errors import UserError
 from ..files.printable import count
 from .archives.finding import find_archives
 from .archives.opening import Packed, open_images
-from .archives.parquet import LABEL_COLUMNS
 from .arrays import open_arrays
 from .dataset import Dataset, limit_dataset
 from .fashion_mnist import CUT, is_fashion_mnist, open_fashion_mnist
-from .folders.class_folders import Labelled, has_wnid_folders, label_by_folder
+from .folders.class_folders import label_by_folder, says_classes, without_labels
 from .folders.class_list import OwnClasses, order_of_wnids, read_classes
 from .folders.image_files import FileImages, files_dataset
 from .folders.labels_to_images import label_images
 from .folders.scanning import check_has_images
-from .folders.tiny_imagenet import find_tiny_imagenet, tiny_classes
+from .folders.tiny_imagenet import TinyImageNet, find_tiny_imagenet, tiny_classes
 from .imagenet_c import PREFIX
 from .known_sets.checks import with_remark
 from .known_sets.opening import open_known
@@ -89,8 +88,7 @@ def open_dataset(
         classes: own classes: a text file, one folder name a line, or JSON name -> index.
         limit: keep this many images, spread over the classes (see `limit_dataset`).
         seed: of that choice.
-        needs_labels: False for images that are looked at and not scored: a folder that is not
-            sorted by wnid is taken without labels, as one class.
+        needs_labels: False where images without labels are taken, too, as one class, with a note.
         labels_superset: whether ``labels`` may name images that are not here.
         class_order: of Tiny ImageNet's classes: ``sorted``, or ``file`` as its list has them.
         max_pixels: largest width times height that is decoded; None for Pillow's own limit.
@@ -164,6 +162,7 @@ def _open(spec: str, asked: LabelRequest) -> Dataset:
         raise UserError(f"no data at {path};{_meant(spec)} {RIGHT_FORM}")
     if path.suffix.lower() not in ARRAY_ENDINGS:
         raise UserError(f"{path} is a single file; {RIGHT_FORM}{_unpack(path)}")
+    _refuse_order(str(path), asked)
     return open_arrays(path, asked.file, asked.classes)
 
 
@@ -178,22 +177,22 @@ def _meant(spec: str) -> str:
 def _refuse_labels(name: str, asked: LabelRequest) -> None:
     if asked.file is not None or asked.classes is not None:
         raise UserError(f"{name} has labels of its own; leave --labels and --classes out")
+    _refuse_order(name, asked)
+
+
+def _refuse_order(name: str, asked: LabelRequest) -> None:
+    if asked.class_order is not None:
+        raise UserError(
+            f"--class-order {asked.class_order}: {name} is not Tiny ImageNet as it is downloaded, "
+            "with val/images, val/val_annotations.txt and wnids.txt"
+        )
 
 
 def _open_images(path: Path, asked: LabelRequest) -> Dataset:
     tiny = find_tiny_imagenet(path) if asked.file is None and asked.classes is None else None
-    if tiny is not None and asked.needed:
-        classes = tiny_classes(tiny, asked.class_order)
-        tinys = asked._replace(file=tiny.annotations, classes=classes)
-        dataset = _labelled(open_images(tiny.images, classes, labels=False), tinys)
-        note = f"classes are numbered by {classes.source}"
-        named = replace(dataset, name=tiny.wnids.parent.name, notes=(*dataset.notes, note))
-        return named.remarked(order_of_wnids(classes))
-    if asked.class_order is not None:
-        raise UserError(
-            f"--class-order {asked.class_order}: {path} is not Tiny ImageNet as it is downloaded, "
-            "with val/images, val/val_annotations.txt and wnids.txt"
-        )
+    if tiny is not None:
+        return _open_tiny(tiny, asked)
+    _refuse_order(str(path), asked)
     packed = open_images(path, asked.classes, labels=asked.file is None)
     array = path / "images.npy"
     if array.is_file() and asked.file is None:
@@ -206,34 +205,39 @@ def _open_images(path: Path, asked: LabelRequest) -> Dataset:
     return _labelled(packed, asked)
 
 
+def _open_tiny(tiny: TinyImageNet, asked: LabelRequest) -> Dataset:
+    name = tiny.wnids.parent.name
+    if not asked.needed and asked.class_order is None:
+        listing = open_images(tiny.images).listing
+        why = "its classes are numbered by --class-order sorted, or file, as a network learned them"
+        return files_dataset(listing, without_labels(listing, why), name=name)
+    classes = tiny_classes(tiny, asked.class_order)
+    tinys = asked._replace(file=tiny.annotations, classes=classes)
+    dataset = _labelled(open_images(tiny.images, classes, labels=False), tinys)
+    notes = (*dataset.notes, f"classes are numbered by {classes.source}")
+    return replace(dataset, name=name, notes=notes).remarked(order_of_wnids(classes))
+
+
 def _labelled(packed: Packed, asked: LabelRequest) -> Dataset:
     """Images with the labels of a file, of their archives, or of their folders."""
     listing, labelled, classes = packed.listing, packed.labelled, asked.classes
     check_has_images(listing)
-    by_folder = classes is not None or has_wnid_folders(listing)
+    by_folder = classes is not None or says_classes(listing)
     if asked.file is not None:
         others = tuple(item for item in listing.others if listing.root / item.id != asked.file)
         listing = replace(listing, others=others)
         labelled = label_images(listing, asked.file, classes, superset=asked.superset)
     elif labelled is None and (asked.needed or by_folder):
-        _check_column(packed, by_folder)
+        if not by_folder and packed.is_parquet:
+            raise UserError(packed.why_unlabelled)
         labelled = label_by_folder(listing, classes)
     elif labelled is None:
-        labelled = Labelled(listing.images, (0,) * len(listing.images), None, "no labels")
+        labelled = without_labels(listing, packed.why_unlabelled)
     notes, name = labelled.notes, listing.root.name
     if packed.archives is not None:
         notes = (*notes, *packed.archives.notes)
         name = name.removesuffix(".tar").removesuffix(".parquet")
     return with_remark(files_dataset(listing, labelled, notes=notes, name=name))
-
-
-def _check_column(packed: Packed, by_folder: bool) -> None:
-    if packed.archives is not None and packed.archives.form == "parquet" and not by_folder:
-        raise UserError(
-            f"{packed.listing.root} has no column of numbers or texts for labels "
-            f"({', '.join(LABEL_COLUMNS)}); give --labels FILE with lines like "
-            f"{packed.listing.images[0].id},n01751748"
-        )
 
 
 def _absolute(path: StrPath) -> Path:

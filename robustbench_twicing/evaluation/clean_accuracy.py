@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -51,6 +52,7 @@ def probe(
     batch_size: int = 32,
     device: str = "auto",
     advance: Callable[[int], object] = lambda images: None,
+    **how: Any,
 ) -> Probe:
     """Measure clean accuracy.
 
@@ -63,6 +65,7 @@ def probe(
         batch_size: images a batch.
         device: as in `load_model`.
         advance: called with the number of images after each batch.
+        how: what else `load_model` is asked for: an adapter, mean and std, ....
 
     Raises:
         UserError: the file does not fit the model, or the model not the images' classes.
@@ -74,6 +77,7 @@ def probe(
         num_classes=num_classes,
         device=device,
         arch_override=True,
+        **how,
     )
     target = next(classifier.parameters()).device
     if data.space is not None:

@@ -67,6 +67,8 @@ def _find(name: str) -> ModelSpec:
         return theirs
     near = _near(name, timm_names())
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    if name.count("/") == 1:
+        hint += f" A repository of the Hugging Face hub is hf:{name}."
     if Path(name).exists():
         hint = (
             f" {name} is a place on this machine: give NAME={name} for weights of a model called "

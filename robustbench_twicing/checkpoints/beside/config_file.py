@@ -9,7 +9,7 @@ from ...data.folders.class_list import MOST_CLASSES
 from ...data.preprocessing import INTERPOLATIONS
 from ...errors import UserError
 from ...files.text import read_json
-from .label_order import check_labels
+from .label_order import Order, check_labels
 from .processor import LARGEST_SIDE, is_number, parts_of_processor, share_of, triple
 
 CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
@@ -32,6 +32,7 @@ class Expected:
         network: transformers' or timm's name of the network that is described; empty where none is.
         crop_share: side of the crop over the shorter side after resizing, where no side is named.
         file: name of the file that says the parts.
+        flags: marks that stay on every number.
     """
 
     parts: Mapping[str, Any] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class Expected:
     network: str = ""
     crop_share: float | None = None
     file: str = ""
+    flags: tuple[str, ...] = ()
 
     def for_crop(self, crop: int) -> dict[str, Any]:
         """The parts for `Preprocessing.by_request`, of a network that takes `crop` pixels."""
@@ -75,7 +77,8 @@ def read_expected(checkpoint: str | Path | None, *, pixels: bool = False) -> Exp
     declared = {f"{CONFIG} architecture": name} if isinstance(name, str) and name else {}
     notes = [*_said(declared, parts, share, file.name)]
     names = config.get("id2label")
-    notes += filter(None, [check_labels(names, folder / CONFIG) if isinstance(names, dict) else ""])
+    order = check_labels(names, folder / CONFIG) if isinstance(names, dict) else Order()
+    notes += filter(None, [order.note])
     constants = [parts.pop(part) for part in ("mean", "std") if pixels and part in parts]
     if constants:
         said = "/".join(",".join(map(str, triple)) for triple in constants)
@@ -92,6 +95,7 @@ def read_expected(checkpoint: str | Path | None, *, pixels: bool = False) -> Exp
         next((text for text in (name, kind) if isinstance(text, str)), ""),
         share,
         file.name,
+        order.flags,
     )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...data.imagenet import NUM_CLASSES, wnid_to_index
 from ...errors import UserError
@@ -13,7 +13,18 @@ _NAMELESS = re.compile(r"LABEL_\d+|\d+")
 """What transformers writes where nobody named the classes."""
 
 
-def check_labels(names: Mapping[Any, Any], file: Path) -> str:
+UNNAMED = "classes-unnamed"
+"""Flag of a network of 1000 classes whose order nothing tells."""
+
+
+class Order(NamedTuple):
+    """What is known of the order of a network's classes: a sentence, or none, and flags."""
+
+    note: str = ""
+    flags: tuple[str, ...] = ()
+
+
+def check_labels(names: Mapping[Any, Any], file: Path) -> Order:
     """Compare the names of a network's classes with ImageNet-1k's.
 
     Args:
@@ -21,7 +32,7 @@ def check_labels(names: Mapping[Any, Any], file: Path) -> str:
         file: that says it, for errors.
 
     Returns:
-        A sentence for the record; empty where there are not ImageNet-1k's 1000 classes.
+        For the record; nothing where there are not ImageNet-1k's 1000 classes.
 
     Raises:
         UserError: indices that are not 0, 1, 2, ...; a class of ImageNet-1k at another's place.
@@ -29,10 +40,10 @@ def check_labels(names: Mapping[Any, Any], file: Path) -> str:
     if set(map(str, names)) != {str(index) for index in range(len(names))}:
         raise UserError(f"{file}: id2label does not name the classes 0 to {len(names) - 1}")
     if len(names) != NUM_CLASSES:
-        return ""
+        return Order()
     texts = [str(names[index if index in names else str(index)]) for index in range(len(names))]
     if all(_NAMELESS.fullmatch(text) for text in texts):
-        return f"{file.name} names no classes; that they stand in ImageNet's order is assumed."
+        return _unknown(f"{file.name} names no classes")
     right = 0
     for index, text in enumerate(texts):
         places = _places(text)
@@ -43,7 +54,15 @@ def check_labels(names: Mapping[Any, Any], file: Path) -> str:
                 "id2label into it"
             )
         right += index in places
-    return f"{file.name} names the classes in ImageNet's order ({right} of {NUM_CLASSES} known)."
+    if not right:
+        return _unknown(f"{file.name} names classes as ImageNet does not ({texts[0]!r}, ...)")
+    return Order(
+        f"{file.name} names the classes in ImageNet's order ({right} of {NUM_CLASSES} known)."
+    )
+
+
+def _unknown(why: str) -> Order:
+    return Order(f"{why}; that they stand in ImageNet's order is assumed.", (UNNAMED,))
 
 
 def _places(text: str) -> set[int]:

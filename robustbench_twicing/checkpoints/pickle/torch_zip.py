@@ -67,6 +67,11 @@ def _records(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
     records = {record.filename: record for record in archive.infolist()}
     if len(records) != len(archive.infolist()):
         raise UserError(f"{path} is damaged: two entries of its archive have one name")
+    if any(name.endswith("constants.pkl") or "/code/" in name for name in records):
+        raise UserError(
+            f"{path} is a TorchScript archive, which holds a program and would have to be run; "
+            f"{SAVE_AGAIN}"
+        )
     size = path.stat().st_size
     if any(not 0 <= record.header_offset < size for record in records.values()):
         raise zipfile.BadZipFile("an entry lies outside the file")
@@ -87,11 +92,6 @@ def _records(path: Path, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]
 def _root(path: Path, records: dict[str, zipfile.ZipInfo]) -> str:
     names = list(records)
     root = names[0].split("/")[0] if names else ""
-    if any(name.endswith("constants.pkl") or "/code/" in name for name in names):
-        raise UserError(
-            f"{path} is a TorchScript archive, which holds a program and would have to be run; "
-            f"{SAVE_AGAIN}"
-        )
     if f"{root}/data.pkl" not in records or not all(name.startswith(f"{root}/") for name in names):
         listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
         raise UserError(

@@ -18,7 +18,8 @@ from ...checkpoints.weights import Given
 from ...data.preprocessing import Preprocessing
 from ...errors import UserError
 from ...files.text import read_json
-from .named import Made, origins, table_model
+from .made import Made, ModelRequest, origins
+from .named import table_model
 from .transformers_network import TransformersClassifier, build_transformers, first_line
 
 _FILES = ("model.safetensors", INDEX_NAMES[0])
@@ -26,29 +27,19 @@ MANY = 3
 """Files that an error names."""
 
 
-def hugging_face_model(
-    name: str,
-    checkpoint: str | None,
-    parts: Mapping[str, Any],
-    wishes: Mapping[str, Any],
-    num_classes: int | None,
-    attention: str,
-) -> Made:
-    """A model of a folder or repository; arguments as `table_model`.
+def hugging_face_model(asked: ModelRequest) -> Made:
+    """A model of a folder or repository.
 
     Args:
-        name: ``hf:FOLDER`` or ``hf:OWNER/NAME``; with a checkpoint, only what the model is called.
-        checkpoint: the folder or repository, where the name is not it.
-        parts: of the preprocessing, by request.
-        wishes: ``adapter``; ``weights`` and ``arch_override``, which only timm's can follow.
-        num_classes: by request.
-        attention: by request.
+        asked: its name is ``hf:FOLDER`` or ``hf:OWNER/NAME``; with a checkpoint, which is the
+            folder then, only what the model is called. ``weights`` and ``arch_override`` are
+            followed by timm's models alone.
 
     Raises:
         UserError: no such folder, transformers is not installed, or a network, weights or
             preprocessing that cannot be followed.
     """
-    place = checkpoint or name.removeprefix(HF_PREFIX)
+    place = asked.checkpoint or asked.name.removeprefix(HF_PREFIX)
     folder = find_folder(place)
     called = HF_PREFIX + (place if not Path(place).expanduser().is_dir() else folder.resolve().name)
     config = _config(folder, place)
@@ -58,26 +49,27 @@ def hugging_face_model(
             raise UserError(
                 f"{folder / CONFIG}: model_args {config['model_args']} are not supported"
             )
-        return table_model(
-            f"timm:{architecture}", str(folder), parts, wishes, num_classes, attention
-        )
-    if wishes["weights"] == "ema" or wishes["arch_override"]:
+        return table_model(asked._replace(name=f"timm:{architecture}", checkpoint=str(folder)))
+    if asked.weights == "ema" or asked.arch_override:
         raise UserError(f"{called} has one set of weights; leave --weights and --arch-override out")
     expected = read_expected(folder)
-    preprocessing, notes = _preprocessing(called, folder, expected.parts, parts)
+    preprocessing, notes = _preprocessing(called, folder, expected.parts, asked.parts)
     file = read_checkpoint(_weights_file(folder))
     state_dict = dict(file.content.get("state_dict", file.content))
     refuse_unmerged(state_dict, str(folder))
-    if (adapter := wishes["adapter"]) is not None:
-        merged = merge_adapter(state_dict, adapter, str(folder))
+    if asked.adapter is not None:
+        merged = merge_adapter(state_dict, asked.adapter, str(folder))
         state_dict = merged.state_dict
         notes.append(merged.note)
-    network = build_transformers(folder / CONFIG, config, state_dict, num_classes, attention)
+    network = build_transformers(
+        folder / CONFIG, config, state_dict, asked.num_classes, asked.attention
+    )
     _check_side(called, network, preprocessing.crop)
     given = _given(network, place, file, state_dict)
     sizes = {"num_classes": network.num_classes, "architecture": type(network.model).__name__}
-    told = origins(preprocessing, "default", expected, None, parts)
-    return Made(called, "hf", given, preprocessing, told, (*expected.notes, *notes), sizes)
+    told = origins(preprocessing, "default", expected, None, asked.parts)
+    said = (*expected.notes, *notes)
+    return Made(called, "hf", given, preprocessing, told, said, expected.flags, sizes)
 
 
 def _config(folder: Path, place: str) -> dict[str, Any]:

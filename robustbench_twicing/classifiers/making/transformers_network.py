@@ -195,6 +195,7 @@ def _quiet() -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """Of what an error of a library says, with its type."""
+    """Of what an error of a library says, with its type; and the next, where one announces it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0]:.300}" if lines else type(error).__name__
+    said = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    return f"{type(error).__name__}: {said:.300}" if lines else type(error).__name__

@@ -10,15 +10,15 @@ import typer
 from ...errors import UserError
 from ..request.analysis import (
     ANALYSES,
+    INDIFFERENT,
     SHARED,
     choose_for_spectrum,
     chosen_tensors,
     folder_given,
-    options_given,
     parse_names,
 )
 from ..request.attention_maps import MAPS, MapOptions, check_map_options, map_choice
-from ..request.command import add_command
+from ..request.command import add_command, options_given
 
 if TYPE_CHECKING:
     from reports.representations.subject import Subject
@@ -67,10 +67,11 @@ def run(options: MapOptions) -> None:
     of_models = [name for name in analyses if name != "kernels"]
     if of_models:
         out = _analyze_models(options, of_models, console, folder)
-    elif given := options_given(options):
+    elif given := options_given(options, but=INDIFFERENT):
+        name = "run folders" if given[0] == "--run-dirs" else given[0]
         raise UserError(
-            f"--analysis kernels draws two polynomials and looks at no model; leave {given[0]} "
-            "out, or name another analysis, too"
+            f"--analysis kernels draws two polynomials and looks at no model; leave {name} out, or "
+            "name another analysis, too"
         )
     else:
         out = folder or default_out("analysis-kernels")

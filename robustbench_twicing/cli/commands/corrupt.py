@@ -1,110 +1,142 @@
 """corrupt: make ImageNet-C's images from a clean folder."""
 
-from __future__ import annotations
-
 import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from ...errors import UserError
+from ..request.command import OF_IMAGES, add_command
+from ..request.options import CORRUPTED, RUN, EvalOptions
+from ..run_folders import check_out
 
 if TYPE_CHECKING:
     from ...data.dataset import Dataset
     from ..terminal import Console
 
-from ..run_folders import check_out
-
 ALL = "1-5"
 """Severities."""
 
 
+@dataclass(frozen=True)
+class CorruptOptions(EvalOptions):
+    """Those that say what images are and how they are corrupted; all of them have a value."""
+
+    corruptions: Annotated[
+        str | None,
+        typer.Option(
+            help="Names of `attacks`, or main (15), extra (4), all (19 of ImageNet-C).",
+            rich_help_panel=CORRUPTED,
+        ),
+    ] = "main"
+    severities: Annotated[
+        str | None, typer.Option(help="Of 1 to 5: 3, 1,3,5 or 1-5.", rich_help_panel=CORRUPTED)
+    ] = ALL
+    imagenet_c_jpeg: Annotated[
+        str | None,
+        typer.Option(
+            help="85 as the official files, or none: PNG without the second JPEG.",
+            rich_help_panel=CORRUPTED,
+        ),
+    ] = "85"
+    out: Annotated[
+        str | None,
+        typer.Option(help="Folder to write; what is there is kept.", rich_help_panel=RUN),
+    ] = None
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("corrupt", help="Write corrupted images in ImageNet-C's folder layout.")(run)
+    add_command(
+        app,
+        "corrupt",
+        run,
+        help_text="Write corrupted images in ImageNet-C's folder layout.",
+        options=CorruptOptions,
+        only=(
+            *("data", *OF_IMAGES, "corruptions", "severities", "imagenet_c_jpeg"),
+            *("imagenet_c_size", "frost_dir", "workers", "seed", "out"),
+        ),
+        needed=("data", "out"),
+    )
 
 
-def run(
-    data: Annotated[str, typer.Option(help="Clean images, as for eval.")],
-    out: Annotated[Path, typer.Option(help="Folder to write; what is there is kept.")],
-    corruptions: Annotated[
-        str,
-        typer.Option(help="Names of `attacks`, or main (15), extra (4), all (19 of ImageNet-C)."),
-    ] = "main",
-    severities: Annotated[str, typer.Option(help="Of 1 to 5: 3, 1,3,5 or 1-5.")] = ALL,
-    labels: Annotated[str | None, typer.Option(help="Labels of a flat folder.")] = None,
-    classes: Annotated[str | None, typer.Option(help="Own class names, one a line.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Seeded subset of N images.")] = None,
-    limit_seed: Annotated[int, typer.Option(help="Of the choice of --limit's images.")] = 0,
-    seed: Annotated[int, typer.Option(help="Of every random draw.")] = 0,
-    imagenet_c_size: Annotated[
-        int | None,
-        typer.Option(help="Pixels a side; any but 224 is not ImageNet-C.", show_default="224"),
-    ] = None,
-    imagenet_c_jpeg: Annotated[
-        str, typer.Option(help="85 as the official files, or none: PNG without the second JPEG.")
-    ] = "85",
-    frost_dir: Annotated[
-        str | None, typer.Option(help="Folder of the five frost photographs.")
-    ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-) -> None:
+def run(options: CorruptOptions) -> None:
     """Corrupt every image at 224 pixels after Resize 256 (bilinear) and centre crop."""
     from rich.progress import track
 
     from attacks.corruptions.folder import Recipe, write_folder
 
+    from ...data.folders.class_folders import UNLABELLED
     from ...data.imagenet_c import SIDE, parse_corruptions, parse_severities
-    from ...data.opening import open_dataset
     from ..request.corruptions import check_frost_dir, parse_jpeg
+    from ..request.data_sets import one_data, open_images
     from ..terminal import Console
 
+    spec, out = one_data(options, "corrupt"), Path(options.out or "")
     check_out(out)
-    check_frost_dir(frost_dir)
+    check_frost_dir(options.frost_dir)
+    if options.workers < 1:
+        raise UserError(f"--workers {options.workers} is not a positive number")
     recipe = Recipe(
-        parse_corruptions(corruptions),
-        parse_severities(severities),
-        seed,
-        parse_jpeg(imagenet_c_jpeg),
-        SIDE if imagenet_c_size is None else imagenet_c_size,
-        frost_dir,
+        parse_corruptions(options.corruptions or ""),
+        parse_severities(options.severities or ""),
+        options.seed,
+        parse_jpeg(options.imagenet_c_jpeg),
+        SIDE if options.imagenet_c_size is None else options.imagenet_c_size,
+        options.frost_dir,
     )
     recipe.check_files()  # before the work starts, not after half of it
-    images = open_dataset(data, labels=labels, classes=classes, limit=limit, seed=limit_seed)
+    images = open_images(options, spec, needs_labels=False)
     console = Console(stderr=True)
     _warn_of_small_images(console, images, recipe.side)
-    counts = write_folder(images, out, recipe, workers=workers)
+    counts = write_folder(images, out, recipe, workers=options.workers)
     hidden = not console.is_terminal
     written = sum(track(counts, "corrupting", len(images), console=console, disable=hidden))
-    asked = shlex.join(
-        ["--data", data, "--corruptions", corruptions, "--imagenet-c", str(out)]
-        + ([] if severities == ALL else ["--severities", severities])
-        + ([] if labels is None else ["--labels", labels])
-        + ([] if classes is None else ["--classes", classes])
-        + ([] if limit is None else ["--limit", str(limit)])
-        + ([] if limit_seed == 0 else ["--limit-seed", str(limit_seed)])
-        + ([] if seed == 0 else ["--seed", str(seed)])
-    )
     files = len(images) * len(recipe.sources())
-    Console().print(
+    said = (
         f"{written} files written, {files - written} were there: {out}/<corruption>/<severity>. "
-        f"They are generated, not the official files. Evaluate them with: eval {asked}",
-        soft_wrap=True,
-        highlight=False,
-        markup=False,
+        "They are generated, not the official files."
     )
+    if images.labelling == UNLABELLED:
+        Console().say(
+            f"{said} Nothing says their classes, in whose folders an evaluation looks for them: "
+            "for one, make them again with --labels or --classes."
+        )
+    else:
+        Console().say(f"{said} Evaluate them with: eval {shlex.join(_asked(options, spec))}")
 
 
-def _warn_of_small_images(console: Console, images: Dataset, side: int) -> None:
+def _asked(options: CorruptOptions, spec: str) -> Iterator[str]:
+    """The options by which an evaluation finds the images that were written."""
+    usual = CorruptOptions()
+    given: dict[str, Any] = {
+        "data": spec,
+        "corruptions": options.corruptions,
+        "imagenet_c": options.out,
+        **{name: getattr(options, name) for name in ("severities", *OF_IMAGES, "seed")},
+    }
+    for name, value in given.items():
+        if name not in ("data", "corruptions", "imagenet_c") and value == getattr(usual, name):
+            continue
+        yield f"--{name.replace('_', '-')}"
+        if value is not True:
+            yield str(value)
+
+
+def _warn_of_small_images(console: "Console", images: "Dataset", side: int) -> None:
     """Name the images that are enlarged before they are corrupted."""
     from ...data.summary import smaller_than
     from ...files.printable import count, name_some
 
     small = smaller_than(images, side)
     if small:
-        console.print(
-            f"warning: {count(len(small), 'image')} smaller than {side} pixels will be enlarged "
-            f"before corruption, unlike ImageNet-C's: {name_some(small)}",
-            soft_wrap=True,
-            highlight=False,
-            markup=False,
+        console.warn(
+            [
+                f"{count(len(small), 'image')} smaller than {side} pixels will be enlarged before "
+                f"corruption, unlike ImageNet-C's: {name_some(small)}"
+            ]
         )

@@ -1,11 +1,12 @@
 """``data``: say how a data set was understood, and what looks wrong, before a run."""
 
-from __future__ import annotations
-
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from ..request.command import OF_IMAGES, add_command
+from ..request.options import EvalOptions
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -18,55 +19,47 @@ MOST_LINES = 10
 """Longest list printed; the rest is counted."""
 
 
+@dataclass(frozen=True)
+class DataOptions(EvalOptions):
+    """Those that say what images are, and how closely they are looked at."""
+
+    limit_seed: Annotated[
+        int, typer.Option("--limit-seed", "--seed", help="Of the choice of --limit's images.")
+    ] = 0
+    full: Annotated[bool, typer.Option("--full", help="Decode every image.")] = False
+
+
+SOURCE = Annotated[
+    str,
+    typer.Argument(
+        help="Folder, .tar or .parquet, 'val-*.tar', NAME=DIR (imagenet-a=DIR), .npz, .npy, "
+        "samples:imagenet."
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command("data")(data)
+    add_command(
+        app,
+        "data",
+        run,
+        help_text="How a data set is understood: labels, sizes, what is left out or looks wrong.",
+        options=DataOptions,
+        only=(*OF_IMAGES, "full"),
+        arguments={"source": SOURCE},
+    )
 
 
-def data(
-    source: Annotated[
-        str,
-        typer.Argument(
-            help="Folder, .tar or .parquet, 'val-*.tar', NAME=DIR (imagenet-a=DIR), .npz, .npy, "
-            "samples:imagenet."
-        ),
-    ],
-    labels: Annotated[
-        Path | None, typer.Option(help="Label file: CSV file,wnid or lines NAME LABEL.")
-    ] = None,
-    classes: Annotated[
-        Path | None, typer.Option(help="Own classes: one folder name a line, or JSON.")
-    ] = None,
-    limit: Annotated[int | None, typer.Option(help="Keep this many, spread over classes.")] = None,
-    limit_seed: Annotated[
-        int, typer.Option("--limit-seed", "--seed", help="Of --limit's choice.")
-    ] = 0,
-    labels_superset: Annotated[
-        bool, typer.Option("--labels-superset", help="--labels may name other images, too.")
-    ] = False,
-    class_order: Annotated[
-        str | None, typer.Option(help="Tiny ImageNet's: sorted or file.")
-    ] = None,
-    max_pixels: Annotated[int | None, typer.Option(help="Decode images of up to N pixels.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="Decode every image.")] = False,
-) -> None:
-    """Show how a data set is understood: labels, sizes, what is left out, what looks wrong."""
-    from ...data.opening import open_dataset
+def run(options: DataOptions, source: str) -> None:
+    """Print what is known of the images, and what looks wrong."""
     from ...data.suspicions import suspicions
     from ...errors import UserError
+    from ..request.data_sets import open_images
     from ..terminal import Console
 
-    dataset = open_dataset(
-        source,
-        labels=labels,
-        classes=classes,
-        limit=limit,
-        seed=limit_seed,
-        labels_superset=labels_superset,
-        class_order=class_order,
-        max_pixels=max_pixels,
-    )
-    survey = _survey(dataset, full)
+    dataset = open_images(options, source, needs_labels=False)
+    survey = _survey(dataset, options.full)
     if len(survey.bad) == len(dataset):
         raise UserError(f"{source}: none of {len(dataset)} images can be read; {survey.bad[0]}")
     console = Console()
@@ -78,7 +71,7 @@ def data(
     _sentences(console, "Suspicions", [f"{remark.flag}: {remark.sentence}" for remark in remarks])
 
 
-def _survey(dataset: Dataset, full: bool) -> Survey:
+def _survey(dataset: "Dataset", full: bool) -> "Survey":
     from rich.progress import Progress
 
     from ...data.summary import survey
@@ -90,9 +83,11 @@ def _survey(dataset: Dataset, full: bool) -> Survey:
         return survey(dataset, full=full, advance=lambda: progress.advance(task))
 
 
-def _facts(console: Console, dataset: Dataset, survey: Survey) -> None:
+def _facts(console: "Console", dataset: "Dataset", survey: "Survey") -> None:
     from rich.table import Table
     from rich.text import Text
+
+    from ...data.folders.class_folders import UNLABELLED
 
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
@@ -101,7 +96,7 @@ def _facts(console: Console, dataset: Dataset, survey: Survey) -> None:
         "data set": dataset.name,
         "labels": dataset.labelling,
         "images": _counts(dataset),
-        "per class": _per_class(dataset),
+        **({} if dataset.labelling == UNLABELLED else {"per class": _per_class(dataset)}),
         "sizes": _sizes(survey),
         "kinds": _common(survey.kinds.most_common()),
         "looked at": "every pixel" if survey.decoded else "headers only; --full decodes everything",
@@ -114,7 +109,11 @@ def _facts(console: Console, dataset: Dataset, survey: Survey) -> None:
     console.print(table)
 
 
-def _counts(dataset: Dataset) -> str:
+def _counts(dataset: "Dataset") -> str:
+    from ...data.folders.class_folders import UNLABELLED
+
+    if dataset.labelling == UNLABELLED:
+        return str(len(dataset))
     seen = len(_images_by_class(dataset))
     if dataset.space is not None:
         logits = "all 1000" if dataset.space.others_count else f"{dataset.num_classes}"
@@ -125,7 +124,7 @@ def _counts(dataset: Dataset) -> str:
     return f"{len(dataset)} in {seen} of {dataset.num_classes} classes"
 
 
-def _per_class(dataset: Dataset) -> str:
+def _per_class(dataset: "Dataset") -> str:
     counts = _images_by_class(dataset)
     fewest, most = min(counts.values()), max(counts.values())
     if fewest == most:
@@ -135,14 +134,14 @@ def _per_class(dataset: Dataset) -> str:
     )
 
 
-def _images_by_class(dataset: Dataset) -> Counter[int]:
+def _images_by_class(dataset: "Dataset") -> "Counter[int]":
     """An image of several right labels counts for each."""
     from collections import Counter
 
     return Counter(label for image in range(len(dataset)) for label in dataset.right(image))
 
 
-def _classes(dataset: Dataset, counts: dict[int, int], number: int) -> str:
+def _classes(dataset: "Dataset", counts: dict[int, int], number: int) -> str:
     """The classes with that many images: the first of them, and how many more."""
     from ...files.printable import name_some
 
@@ -151,7 +150,7 @@ def _classes(dataset: Dataset, counts: dict[int, int], number: int) -> str:
     )
 
 
-def _class_name(dataset: Dataset, label: int) -> str:
+def _class_name(dataset: "Dataset", label: int) -> str:
     from ...data.imagenet import NUM_CLASSES, wnids
 
     if dataset.space is not None:
@@ -159,7 +158,7 @@ def _class_name(dataset: Dataset, label: int) -> str:
     return f"{label} {wnids()[label]}" if dataset.num_classes == NUM_CLASSES else str(label)
 
 
-def _sizes(survey: Survey) -> str:
+def _sizes(survey: "Survey") -> str:
     if not survey.sizes:
         return "unknown"
     sides = [side for size in survey.sizes for side in size]
@@ -168,7 +167,7 @@ def _sizes(survey: Survey) -> str:
     return every + _common(common, len(survey.sizes))
 
 
-def _top(survey: Survey) -> list[tuple[tuple[int, int], int]]:
+def _top(survey: "Survey") -> list[tuple[tuple[int, int], int]]:
     return sorted(survey.sizes.items(), key=lambda item: (-item[1], item[0]))
 
 
@@ -178,7 +177,7 @@ def _common(counts: list[tuple[str, int]], kinds: int = 0) -> str:
     return ", ".join(f"{name} ({number})" for name, number in counts[:most]) + rest
 
 
-def _sentences(console: Console, title: str, sentences: list[str] | tuple[str, ...]) -> None:
+def _sentences(console: "Console", title: str, sentences: list[str] | tuple[str, ...]) -> None:
     from rich.table import Table
     from rich.text import Text
 

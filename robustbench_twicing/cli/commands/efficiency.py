@@ -1,12 +1,15 @@
 """efficiency: time, multiply-adds, parameters and memory of forward passes."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...errors import UserError
+from ..request.command import OF_MODELS, add_command
+from ..request.options import RUN, EvalOptions
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole
@@ -14,66 +17,76 @@ if TYPE_CHECKING:
     from ...classifiers.efficiency import Efficiency
 
 
+@dataclass(frozen=True)
+class EfficiencyOptions(EvalOptions):
+    """Those of networks and of how they are computed; images are grey, and need none."""
+
+    batch_size: Annotated[
+        str, typer.Option("--batch-size", help="Images a forward pass.", rich_help_panel=RUN)
+    ] = "1"
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Measurements of each model.", rich_help_panel=RUN)
+    ] = 30
+    out: Annotated[str | None, typer.Option(help="CSV file to write.", rich_help_panel=RUN)] = None
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("efficiency", help="Time, GMACs, parameters and memory of a forward pass.")(run)
-
-
-def run(
-    model: Annotated[
-        list[str],
-        typer.Option(
-            "--model",
-            "-m",
-            metavar="NAME[=CHECKPOINT]",
-            help="As for eval; repeat for several. Without a checkpoint: random weights.",
+    of_models = [name for name in OF_MODELS if name != "adapter"]  # merged, it costs nothing
+    add_command(
+        app,
+        "efficiency",
+        run,
+        help_text="Time, GMACs, parameters and memory of a forward pass.",
+        options=EfficiencyOptions,
+        only=(
+            *(*of_models, "crop", "attention", "memory_format", "threads", "device"),
+            *("batch_size", "rounds", "out"),
         ),
-    ],
-    label: Annotated[
-        list[str] | None, typer.Option(help="Name in the table; one per --model.")
-    ] = None,
-    batch_size: Annotated[int, typer.Option(min=1, help="Images a forward pass.")] = 1,
-    rounds: Annotated[int, typer.Option(min=1, help="Measurements of each model.")] = 30,
-    attention: Annotated[
-        str, typer.Option(help="Attention kernels: auto, explicit, fused.")
-    ] = "auto",
-    threads: Annotated[int | None, typer.Option(help="CPU threads of the network.")] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    out: Annotated[Path | None, typer.Option(help="CSV file to write.")] = None,
-) -> None:
+        needed=("model",),
+    )
+
+
+def run(options: EfficiencyOptions) -> None:
     """Measure all models in alternation in one process, print the table, write the file."""
     from ...classifiers.device import choose_device
     from ...classifiers.efficiency import measure_efficiency
+    from ...evaluation.options import parse_batch_size
     from ..request.models import load_models, set_threads
-    from ..request.options import EvalOptions
     from ..run_folders import check_out
     from ..terminal import Console
 
+    out = None if options.out is None else Path(options.out)
     if out is not None and out.is_dir():
         raise UserError(f"--out {out} is a folder; name a file, like {out / 'efficiency.csv'}")
     check_out(None if out is None else out.parent)
-    where = choose_device(device)
-    set_threads(threads)
-    named = [_with_weights(asked) for asked in model]
-    options = EvalOptions(model=named, label=label or [], attention=attention, kernels="plain")
+    batch_size = parse_batch_size(options.batch_size)
+    if batch_size is None:
+        raise UserError("--batch-size auto: efficiency measures at one batch size; give a number")
+    where = choose_device(options.device)
+    set_threads(options.threads)
+    named = [_with_weights(asked, options.checkpoint) for asked in options.model]
     measured = measure_efficiency(
-        load_models(options).models, batch_size=batch_size, rounds=rounds, device=where
+        load_models(replace(options, model=named)).models,
+        batch_size=batch_size,
+        rounds=options.rounds,
+        device=where,
     )
     console = Console()
     _print(measured, console)
-    console.print(_basis(measured[0], rounds), soft_wrap=True, highlight=False, markup=False)
+    console.say(_basis(measured[0], options.rounds))
     if out is not None:
         _write(measured, out)
-        console.print(f"efficiency: {out}", soft_wrap=True, highlight=False, markup=False)
+        console.say(f"efficiency: {out}")
 
 
-def _with_weights(asked: str) -> str:
+def _with_weights(asked: str, checkpoint: str | None) -> str:
     """What a forward pass costs does not depend on the weights, so random ones will do."""
     from ...checkpoints.hub import HF_PREFIX
     from ...classifiers.user_code import is_user_code
 
     has_weights = "=" in asked or is_user_code(asked) or asked.startswith(HF_PREFIX)
-    return asked if has_weights else f"{asked}=random:0"
+    return asked if has_weights or checkpoint is not None else f"{asked}=random:0"
 
 
 def _print(measured: "Sequence[Efficiency]", console: "RichConsole") -> None:

@@ -1,12 +1,14 @@
 """``inspect``: what a checkpoint is, before anything is claimed about it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from ...errors import UserError
+from ..request.command import OF_IMAGES, OF_PIXELS, add_command, options_given
+from ..request.options import EvalOptions
 
 if TYPE_CHECKING:
     from ...checkpoints.architecture import Anatomy
@@ -16,29 +18,34 @@ if TYPE_CHECKING:
 FEW_GROUPS = 20
 """Groups of keys that are printed where the layout is unknown."""
 
+BATCH = 32
+"""Images that the probe shows at a time under --batch-size auto."""
 CAUTION = "Models within a few images of the best are not told apart by so few images."
+
+
+@dataclass(frozen=True)
+class InspectOptions(EvalOptions):
+    """Those of the probe, which evaluates a few clean images."""
+
+    limit: Annotated[int | None, typer.Option(help="Images of the probe.")] = 64
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command("inspect")(inspect)
+    argument = typer.Argument(help="File, index of shards, folder, or hf:NAME.")
+    add_command(
+        app,
+        "inspect",
+        run,
+        help_text="What a checkpoint holds, which models it fits, and (with --data) how well.",
+        options=InspectOptions,
+        only=("data", *OF_IMAGES, "adapter", *OF_PIXELS, "batch_size", "device"),
+        arguments={"checkpoint": Annotated[str, argument]},
+    )
 
 
-def inspect(
-    checkpoint: Annotated[str, typer.Argument(help="File, index of shards, folder, or hf:NAME.")],
-    data: Annotated[
-        str | None,
-        typer.Option(help="Images: measure clean accuracy under each model that fits."),
-    ] = None,
-    labels: Annotated[
-        Path | None, typer.Option(help="Labels of images: CSV, text or JSON.")
-    ] = None,
-    classes: Annotated[Path | None, typer.Option(help="Own class names, one a line.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="Images of the probe.")] = 64,
-    batch_size: Annotated[int, typer.Option("--batch-size", min=1, help="Images a batch.")] = 32,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-) -> None:
-    """Show what a checkpoint holds, which models it fits, and (with --data) how well."""
+def run(options: InspectOptions, checkpoint: str) -> None:
+    """Show the file, its weights, its architecture, the models that fit, and the probe."""
     from ...checkpoints.hub import HF_PREFIX, find_folder
     from ...checkpoints.inspection import inspect_checkpoint
     from ..terminal import Console
@@ -54,11 +61,13 @@ def inspect(
         _grid(console, "Beside them", {"notes": "\n".join(inspection.remarks)})
     _architecture(console, inspection)
     _candidates(console, inspection)
-    if data is not None:
-        _probe(console, inspection, checkpoint, data, labels, classes, limit, batch_size, device)
+    if options.data:
+        _probe(console, inspection, checkpoint, options)
+    elif unused := options_given(options, but=("device", "batch_size")):
+        raise UserError(f"{unused[0]} is of the probe; give it images by --data, or leave it out")
 
 
-def _file(console: Console, inspection: Inspection) -> None:
+def _file(console: "Console", inspection: "Inspection") -> None:
     file = inspection.file
     rows = {
         "file": str(file.path),
@@ -75,7 +84,7 @@ def _file(console: Console, inspection: Inspection) -> None:
     _grid(console, "Checkpoint", rows)
 
 
-def _weights(console: Console, kind: str, weights: WeightsFacts) -> None:
+def _weights(console: "Console", kind: str, weights: "WeightsFacts") -> None:
     rows = {
         "found under": weights.key or "the file itself",
         "tensors": str(weights.keys),
@@ -89,7 +98,7 @@ def _weights(console: Console, kind: str, weights: WeightsFacts) -> None:
     _grid(console, f"Weights: {kind}", rows)
 
 
-def _architecture(console: Console, inspection: Inspection) -> None:
+def _architecture(console: "Console", inspection: "Inspection") -> None:
     from ...checkpoints.architecture import WORDS
     from ...files.printable import name_some
 
@@ -114,7 +123,7 @@ def _architecture(console: Console, inspection: Inspection) -> None:
     _grid(console, "Architecture", rows)
 
 
-def _size(seen: Anatomy, name: str) -> str:
+def _size(seen: "Anatomy", name: str) -> str:
     size, patch = seen.sizes[name], seen.sizes.get("patch_size")
     if size is None:
         return "not visible in the keys"
@@ -123,7 +132,7 @@ def _size(seen: Anatomy, name: str) -> str:
     return str(size)
 
 
-def _candidates(console: Console, inspection: Inspection) -> None:
+def _candidates(console: "Console", inspection: "Inspection") -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -151,25 +160,19 @@ def _candidates(console: Console, inspection: Inspection) -> None:
 
 
 def _probe(
-    console: Console,
-    inspection: Inspection,
-    checkpoint: str,
-    data: str,
-    labels: Path | None,
-    classes: Path | None,
-    limit: int,
-    batch_size: int,
-    device: str,
+    console: "Console", inspection: "Inspection", checkpoint: str, options: InspectOptions
 ) -> None:
     from rich.progress import Progress
     from rich.table import Table
     from rich.text import Text
 
-    from ...data.opening import open_dataset
     from ...evaluation.clean_accuracy import probe, variants
+    from ...evaluation.options import parse_batch_size
+    from ..request.data_sets import one_data, open_images
+    from ..request.models import one_adapter, pixels_asked
     from ..terminal import Console as ErrorConsole
 
-    images = open_dataset(data, labels=labels, classes=classes, limit=limit)
+    images = open_images(options, one_data(options, "inspect"))
     runs = [(name, kind) for name in variants(inspection.candidates) for kind in inspection.weights]
     table = Table(title=f"Probe: clean accuracy on {images.name}", title_justify="left")
     table.add_column("name", overflow="fold")
@@ -186,9 +189,11 @@ def _probe(
                 kind,
                 images,
                 num_classes=inspection.seen.sizes.get("num_classes") if inspection.seen else None,
-                batch_size=batch_size,
-                device=device,
+                batch_size=parse_batch_size(options.batch_size) or BATCH,
+                device=options.device,
+                adapter=one_adapter(options),
                 advance=lambda count: progress.advance(task, count),
+                **pixels_asked(options),
             )
             share = f"{100 * row.correct / row.images:.1f} %" if row.images else "no images"
             table.add_row(Text(row.model), row.weights, f"{row.correct}/{row.images}", share)
@@ -196,12 +201,12 @@ def _probe(
     _sentences(console, [CAUTION, *images.notes])
 
 
-def _sentences(console: Console, sentences: Iterable[str]) -> None:
+def _sentences(console: "Console", sentences: Iterable[str]) -> None:
     for sentence in sentences:
         console.print(sentence, markup=False)
 
 
-def _grid(console: Console, title: str, rows: dict[str, str]) -> None:
+def _grid(console: "Console", title: str, rows: dict[str, str]) -> None:
     from rich.table import Table
     from rich.text import Text
 

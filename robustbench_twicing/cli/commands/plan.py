@@ -74,8 +74,8 @@ def run(options: EvalOptions) -> int:
             total, most = total + seconds.expected, most + seconds.most
             corrupting += len(task.data) * sum(making.values())
         console.print(
-            f"Basis: one forward pass {1000 * speed.forward:.1f} ms and one backward pass "
-            f"{1000 * speed.backward:.1f} ms per image, measured just now with batches of "
+            f"Basis: one forward pass {1000 * speed.forward:.3g} ms and one backward pass "
+            f"{1000 * speed.backward:.3g} ms per image, measured just now with batches of "
             f"{sample} on {device}, the faster of two."
         )
     bound = f" (at most {duration(most)})" if options.survivors else ""

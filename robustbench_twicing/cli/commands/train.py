@@ -1,95 +1,140 @@
 """train: make a checkpoint of any model of the table, from its images and a named recipe."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
 import typer
 
 from ...errors import UserError
+from ..request.command import OF_LABELS, add_command
+from ..request.options import RUN, EvalOptions
+
+TRAINED = "What is trained, and how"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("train", help="Train a model of the table; the same command continues it.")(run)
+@dataclass(frozen=True)
+class TrainOptions(EvalOptions):
+    """Those of images and weights to start from, and how a model is trained."""
 
-
-def run(
-    model: Annotated[str, typer.Option("--model", "-m", help="Name, placement included.")],
-    data: Annotated[str, typer.Option(help="Training images, as for eval, or see docs/zoo.md.")],
-    out: Annotated[Path, typer.Option(help="Folder; continues where it stopped.")],
-    recipe: Annotated[str, typer.Option(help="fmnist, or deit for ImageNet.")],
+    model: Annotated[
+        list[str],
+        typer.Option("--model", "-m", help="Name, placement included.", rich_help_panel=TRAINED),
+    ] = field(default_factory=list)
+    data: Annotated[
+        list[str],
+        typer.Option(
+            help="Training images, as for eval, or see docs/zoo.md.", rich_help_panel=TRAINED
+        ),
+    ] = field(default_factory=list)
+    out: Annotated[
+        str | None,
+        typer.Option(help="Folder; continues where it stopped.", rich_help_panel=TRAINED),
+    ] = None
+    recipe: Annotated[
+        str, typer.Option(help="fmnist, or deit for ImageNet.", rich_help_panel=TRAINED)
+    ] = ""
     start: Annotated[
         str | None,
         typer.Option(
             "--from",
             metavar="CHECKPOINT",
             help="Start from its weights (a file, pretrained or bundled), not from random ones.",
+            rich_help_panel=TRAINED,
         ),
-    ] = None,
-    weights: Annotated[str, typer.Option(help="Of --from: auto, plain or ema.")] = "auto",
-    arch_override: Annotated[
-        bool, typer.Option("--arch-override", help="Though --from names another architecture.")
-    ] = False,
+    ] = None
     val: Annotated[
-        str | None, typer.Option(help="Images whose accuracy is logged after every epoch.")
-    ] = None,
-    classes: Annotated[
-        str | None, typer.Option(help="Own class names of both, one a line.")
-    ] = None,
+        str | None,
+        typer.Option(
+            help="Images whose accuracy is logged after every epoch; options about labels are "
+            "for both.",
+            rich_help_panel=TRAINED,
+        ),
+    ] = None
     set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="Another value than the recipe's."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Of every random draw.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    threads: Annotated[
-        int | None, typer.Option(help="CPU threads, in place of the recipe's.")
-    ] = None,
+        list[str],
+        typer.Option(
+            *("--set",),
+            metavar="FIELD=VALUE",
+            help="Another value than the recipe's.",
+            rich_help_panel=TRAINED,
+        ),
+    ] = field(default_factory=list)
     workers: Annotated[
-        int, typer.Option(min=0, help="Processes that load images; no change of the result.")
-    ] = 0,
-) -> None:
+        int,
+        typer.Option(
+            min=0,
+            help="Processes that load images; no change of the result.",
+            rich_help_panel=RUN,
+        ),
+    ] = 0
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_command(
+        app,
+        "train",
+        run,
+        help_text="Train a model of the table; the same command continues it.",
+        options=TrainOptions,
+        only=(
+            *("model", "data", "out", "recipe", "start", "weights", "arch_override", "val", "set"),
+            *(*OF_LABELS, "max_pixels", "seed", "device", "threads", "workers"),
+        ),
+        needed=("model", "data", "out", "recipe"),
+    )
+
+
+def run(options: TrainOptions) -> None:
     """Train, showing rate and time left, and say how to evaluate the result."""
     from ...classifiers.device import choose_device
-    from ...data.opening import open_dataset
     from ...training.progress import Lines
     from ...training.recipes import choose_recipe
     from ...training.session import train
+    from ..request.data_sets import one_data, open_images
     from ..request.models import set_threads
     from ..terminal import Console
 
-    _check_start(start, weights, arch_override)
-    if threads is not None:
-        set = [*(set or ()), f"threads={threads}"]
-    chosen = choose_recipe(recipe, set or ())
-    target = choose_device(device)
+    _check_start(options.start, options.weights, options.arch_override)
+    model = _one_model(options)
+    changes = list(options.set)
+    if options.threads is not None:
+        changes.append(f"threads={options.threads}")
+    chosen = choose_recipe(options.recipe, changes)
+    target = choose_device(options.device)
     set_threads(chosen.threads)
-    if seed < 0:
-        raise UserError(f"--seed {seed} is negative; it is 0 or more")
-    images = open_dataset(data, classes=classes)
+    if options.seed < 0:
+        raise UserError(f"--seed {options.seed} is negative; it is 0 or more")
+    images = open_images(options, one_data(options, "train"))
     if images.clean_id != "clean":
         raise UserError(f"{images.name} is a test set; nothing may be trained on it")
     done = train(
         model,
         images,
-        out,
+        Path(options.out or ""),
         recipe=chosen,
-        val=None if val is None else open_dataset(val, classes=classes),
-        seed=seed,
+        val=None if options.val is None else open_images(options, options.val),
+        seed=options.seed,
         device=target,
-        workers=workers,
+        workers=options.workers,
         report=Lines(model, chosen.batch_size),
-        start=start,
-        weights=cast(Any, weights),
-        arch_override=arch_override,
+        start=options.start,
+        weights=cast(Any, options.weights),
+        arch_override=options.arch_override,
     )
-    accuracy = "" if done.right is None else f", {done.right} of {done.images} right on {val}"
-    Console().print(
-        f"{model} is trained{accuracy}. Evaluate it with --model '{model}={done.weights}'.",
-        soft_wrap=True,
-        highlight=False,
-        markup=False,
+    accuracy = (
+        "" if done.right is None else f", {done.right} of {done.images} right on {options.val}"
     )
+    Console().say(
+        f"{model} is trained{accuracy}. Evaluate it with --model '{model}={done.weights}'."
+    )
+
+
+def _one_model(options: TrainOptions) -> str:
+    if len(options.model) != 1:
+        raise UserError(f"train makes one model at a time, not {len(options.model)}; name one")
+    return options.model[0]
 
 
 def _check_start(start: str | None, weights: str, arch_override: bool) -> None:

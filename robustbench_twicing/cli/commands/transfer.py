@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from ..request.command import add_command
+from ..request.command import OF_MODELS, OF_PIXELS, add_command
 from ..request.output import OutputOptions
 
 OPTIONS = (
-    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override", "adapter"),
+    *OF_MODELS,
     *("attention", "kernels", "compile", "memory_format"),
-    *("resize", "squash", "crop", "interpolation", "mean", "std", "normalize"),
+    *(*OF_PIXELS, "normalize"),
     *("batch_size", "part_size", "device", "threads", "max_hours", "shard", "out"),
     *("notes", "json", "quiet"),
 )

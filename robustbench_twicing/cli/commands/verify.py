@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ...errors import UserError
-from ..request.command import add_command
+from ..request.command import OF_IMAGES, OF_MODELS, OF_PIXELS, add_command
 from ..request.options import EvalOptions
 from ..signals import DONE, ERROR_ROWS
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 IMAGES = 4
 DEFAULT_DATA = "samples:imagenet"
 OPTIONS = (
-    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override", "adapter"),
-    *("data", "labels", "classes", "limit", "limit_seed", "eps"),
+    *OF_MODELS,
+    *("data", *OF_IMAGES, "eps"),
     *("attention", "kernels", "compile", "memory_format"),
-    *("resize", "squash", "crop", "interpolation", "mean", "std", "normalize"),
+    *(*OF_PIXELS, "normalize"),
     *("device", "threads", "seed"),
 )
 """Those of eval that change what is compared."""

@@ -1,13 +1,14 @@
 """Options of an analysis: those of an evaluation that mean something to it, and its own."""
 
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...errors import UserError
+from .command import OF_IMAGES, OF_MODELS, OF_PIXELS
 from .options import WHAT, EvalOptions
 from .output import Quiet
 
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from ...data.dataset import Dataset
 
 SHARED = (
-    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override", "adapter"),
-    *("data", "labels", "classes", "limit", "limit_seed"),
+    *OF_MODELS,
+    *("data", *OF_IMAGES),
     *("protocol", "set", "imagenet_c", "imagenet_c_jpeg", "imagenet_c_size", "frost_dir"),
     *("attention", "memory_format"),
-    *("resize", "squash", "crop", "interpolation", "mean", "std", "normalize", "on_bad_image"),
+    *(*OF_PIXELS, "normalize", "on_bad_image"),
     *("batch_size", "device", "threads", "workers", "cache", "seed", "out"),
 )
 """Those of eval that change what is analysed, or how it is computed."""
@@ -166,17 +167,6 @@ def chosen_tensors(options: AnalysisOptions, analyses: Sequence[str]) -> list[st
 
 INDIFFERENT = ("analysis", "out", "device", "threads", "workers", "batch_size", "quiet")
 """Options that are no mistake where no network is looked at."""
-
-
-def options_given(options: AnalysisOptions) -> list[str]:
-    """What was typed that is for networks and images, but for how these are computed."""
-    names = []
-    for item in fields(options):
-        usual = item.default if item.default is not MISSING else None
-        value = getattr(options, item.name)
-        if item.name not in INDIFFERENT and value != usual and (value or usual):
-            names.append(f"--{item.name.replace('_', '-')}")
-    return ["run folders" if name == "--run-dirs" else name for name in names]
 
 
 def folder_given(options: AnalysisOptions) -> Path | None:

@@ -1,6 +1,7 @@
 """Networks and images of an analysis: those of --model and --data, or those of run folders."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -12,7 +13,6 @@ from ...classifiers.user_code import is_user_code
 from ...data.crop_cache import cache_crops
 from ...data.dataset import Dataset, limit_dataset
 from ...data.fashion_mnist import CUT
-from ...data.opening import open_dataset
 from ...data.samples import SAMPLES
 from ...errors import UserError
 from ...files.printable import name_some
@@ -22,18 +22,13 @@ from ...records.manifest import SESSIONS, Evaluation
 from ...records.run_folder import RunFolder
 from ..run_folders import open_runs
 from .analysis import AnalysisOptions
-from .data_sets import NO_DATA
+from .command import OF_MODELS, OF_PIXELS
+from .data_sets import one_data, open_images
 from .models import load_models
 from .options import EvalOptions
 
-OF_THE_RUN = (
-    *("model", "checkpoint", "weights", "label", "num_classes", "arch_override", "adapter"),
-    *("resize", "squash", "crop", "interpolation", "mean", "std", "normalize"),
-)
+OF_THE_RUN = (*OF_MODELS, *OF_PIXELS, "normalize")
 """Options that a run has answered."""
-ONE_DATA = (
-    "analyze takes the images of one --data, not of {}; analyse each with an --out of its own"
-)
 
 
 def open_models_and_images(
@@ -52,28 +47,13 @@ def open_models_and_images(
     if options.run_dirs:
         models, data = _reopen_runs(options)
     elif options.model:
-        data = _open_data(options, needs_labels=needs_labels)
+        data = open_images(options, one_data(options, "analyze"), needs_labels=needs_labels)
         models = load_models(options).models
     else:
         raise UserError(
             "no --model is given; name one, like --model deit_tiny_patch16_224, or a run folder"
         )
     return models, data if options.cache is None else cache_crops(data, Path(options.cache))
-
-
-def _open_data(options: AnalysisOptions, *, needs_labels: bool) -> Dataset:
-    if not options.data:
-        raise UserError(NO_DATA)
-    if len(options.data) > 1:
-        raise UserError(ONE_DATA.format(len(options.data)))
-    return open_dataset(
-        options.data[0],
-        labels=options.labels,
-        classes=options.classes,
-        limit=options.limit,
-        seed=options.limit_seed,
-        needs_labels=needs_labels,
-    )
 
 
 def _reopen_runs(options: AnalysisOptions) -> tuple[Mapping[str, Classifier], Dataset]:
@@ -170,17 +150,14 @@ def _open_images(folder: RunFolder, options: AnalysisOptions) -> Dataset:
     """The data set of a run, whole as the run had it."""
     records = {one.dataset.name: one.dataset for one in folder.manifest.evaluations}
     specs = options.data or _remembered(folder, list(records))
-    if len(options.data) > 1:
-        raise UserError(ONE_DATA.format(len(options.data)))
+    if options.data:
+        one_data(options, "analyze")
     if len(specs) != 1:
         names = name_some(list(records))
         raise UserError(
             f"{folder.path} is of {names}, and does not say where the images are; give one --data"
         )
-    labels = options.labels or next(iter(_typed(folder, "--labels")), None)
-    classes = options.classes or next(iter(_typed(folder, "--classes")), None)
-    superset = labels is not None  # which of its labels the run had, the fingerprint tells
-    data = open_dataset(specs[0], labels=labels, classes=classes, labels_superset=superset)
+    data = open_images(_as_the_run(folder, options), specs[0])
     record = records.get(data.name, next(iter(records.values())))
     if record.limit_seed is not None:
         data = limit_dataset(data, record.n_images, seed=record.limit_seed)
@@ -191,6 +168,24 @@ def _open_images(folder: RunFolder, options: AnalysisOptions) -> Dataset:
             f"of; {given}"
         )
     return data
+
+
+def _as_the_run(folder: RunFolder, options: AnalysisOptions) -> AnalysisOptions:
+    """The options about images, those that are not given as the run was given them."""
+    labels, class_order, classes, pixels = (
+        getattr(options, name) or next(iter(_typed(folder, f"--{name.replace('_', '-')}")), None)
+        for name in ("labels", "class_order", "classes", "max_pixels")
+    )
+    return replace(
+        options,
+        labels=labels,
+        labels_superset=labels is not None,  # which of them the run had, the fingerprint tells
+        class_order=class_order,
+        classes=classes,
+        max_pixels=int(str(pixels)) if str(pixels).isdecimal() else None,
+        limit=None,
+        limit_seed=0,
+    )
 
 
 def _remembered(folder: RunFolder, names: Sequence[str]) -> list[str]:

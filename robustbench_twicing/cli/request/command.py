@@ -19,6 +19,13 @@ COMMON = (
 )
 """Options that the short help of a command with all of them shows."""
 
+OF_LABELS = ("labels", "labels_superset", "class_order", "classes")
+OF_IMAGES = (*OF_LABELS, "max_pixels", "limit", "limit_seed")
+"""Options that say what the images of a --data are."""
+OF_MODELS = ("model", "checkpoint", "weights", "label", "num_classes", "arch_override", "adapter")
+OF_PIXELS = ("resize", "squash", "crop", "interpolation", "mean", "std")
+"""How photographs become a network's input."""
+
 
 def add_command(
     app: typer.Typer,
@@ -28,6 +35,7 @@ def add_command(
     help_text: str,
     options: type[EvalOptions] = EvalOptions,
     only: Collection[str] | None = None,
+    needed: Collection[str] = (),
     common: Collection[str] | None = None,
     examples: Sequence[str] = (),
     arguments: Mapping[str, Any] | None = None,
@@ -44,6 +52,7 @@ def add_command(
         help_text: one line.
         options: a class that may add options of its own.
         only: options that it takes; all unless given.
+        needed: those without which it does nothing.
         common: those that ``--help`` shows, where it leaves the others to ``--help-all``.
         examples: commands to type, below the help; without the name of the program.
         arguments: what it takes besides, by name with its annotation; each is needed.
@@ -68,7 +77,7 @@ def add_command(
         inspect.Parameter(
             option.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=option.default if option.default is not MISSING else [],
+            default=_default(option, option.name in needed),
             annotation=annotations[option.name],
         )
         for option in taken
@@ -84,6 +93,12 @@ def add_command(
     program = "python run_eval.py"
     epilog = "\n\n".join(["Examples:", *(f"{program} {line}" for line in examples)])
     app.command(name, help=help_text, epilog=epilog if examples else None)(command)
+
+
+def _default(option: "Field[Any]", needed: bool) -> Any:
+    if needed:
+        return inspect.Parameter.empty
+    return option.default if option.default is not MISSING else []
 
 
 def _hidden(option: "Field[Any]") -> Any:
@@ -110,3 +125,19 @@ def _help_all(number: int) -> Any:
         is_eager=True,
         callback=show,
     )
+
+
+def options_given(options: EvalOptions, *, but: Collection[str] = ()) -> list[str]:
+    """``--name`` of every option that was given another value than it has by itself.
+
+    Args:
+        options: as typed.
+        but: fields that do not count.
+    """
+    names = []
+    for item in fields(options):
+        usual = item.default if item.default is not MISSING else None
+        value = getattr(options, item.name)
+        if item.name not in but and value != usual and (value or usual):
+            names.append(f"--{item.name.replace('_', '-')}")
+    return names

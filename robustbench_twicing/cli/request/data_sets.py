@@ -2,13 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from ...data.dataset import Dataset
 from ...data.imagenet_c import PREFIX
 from ...data.known_sets.table import IMAGENET, KNOWN_SETS, KnownSet, known_set, plain_name
-from ...data.opening import split_name
+from ...data.opening import open_dataset, split_name
 from ...errors import UserError
-from .conditions import ConditionRequest
+from .command import OF_LABELS
+from .options import EvalOptions
+
+if TYPE_CHECKING:  # attacks need torch, which what images are does not
+    from .conditions import ConditionRequest
 
 NO_DATA = "no --data is given; name an image folder, an .npz file or samples:imagenet"
 
@@ -31,7 +36,47 @@ class Sources(NamedTuple):
     summary: str = ""
 
 
-def find_sources(request: ConditionRequest) -> Sources:
+def open_images(
+    options: EvalOptions, spec: str, *, labels: bool = True, needs_labels: bool = True
+) -> Dataset:
+    """A data set, by all options that say what its images are.
+
+    Args:
+        options: as typed.
+        spec: one of --data.
+        labels: whether the options about labels are for this one.
+        needs_labels: see `open_dataset`.
+
+    Raises:
+        UserError: as `open_dataset`.
+    """
+    return open_dataset(
+        spec,
+        limit=options.limit,
+        seed=options.limit_seed,
+        max_pixels=options.max_pixels,
+        needs_labels=needs_labels,
+        **({name: getattr(options, name) for name in OF_LABELS} if labels else {}),
+    )
+
+
+def one_data(options: EvalOptions, command: str) -> str:
+    """The one --data of a command that takes no more.
+
+    Raises:
+        UserError: none, or several.
+    """
+    if not options.data:
+        raise UserError(NO_DATA)
+    if len(options.data) > 1:
+        raise UserError(
+            f"{command} takes the images of one --data, not of {len(options.data)}; give each a "
+            "command, and an --out, of its own"
+        )
+    return options.data[0]
+
+
+def find_sources(request: "ConditionRequest") -> Sources:
     """Find every data set that is asked for.
 
     Data sets named by --data are used as they are. The suite's others are looked for below
@@ -95,7 +140,7 @@ def _given(specs: Sequence[str]) -> _Given:
 
 
 def _left_out(
-    request: ConditionRequest, given: _Given, folders: dict[str, Path]
+    request: "ConditionRequest", given: _Given, folders: dict[str, Path]
 ) -> tuple[str, ...]:
     """Names of --without, each of which something asks for and nothing gives."""
     texts = (request.options.without or "").split(",")
@@ -115,7 +160,7 @@ def _left_out(
     return names
 
 
-def _needs_clean(request: ConditionRequest, given: _Given) -> bool:
+def _needs_clean(request: "ConditionRequest", given: _Given) -> bool:
     """A suite that nobody named is not missed where another data set is given by name."""
     asked = request.options.suite is not None or request.corrupted
     return request.clean and (asked or not given.shifted)

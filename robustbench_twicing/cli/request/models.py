@@ -13,6 +13,7 @@ from ...data.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from ...errors import UserError
 from ...evaluation.tasks import Task
 from ...evaluation.validation import check_request
+from .command import OF_PIXELS
 from .options import EvalOptions
 
 NO_ADAPTER = "none"
@@ -132,13 +133,35 @@ def _load(options: EvalOptions, argument: str, adapter: str) -> Classifier:
         memory_format=options.memory_format,
         normalize=parse_normalize(options.normalize),
         adapter=None if adapter == NO_ADAPTER else adapter,
-        resize=options.resize,
-        squash=options.squash,
-        crop=options.crop,
-        interpolation=options.interpolation,
-        mean=parse_triple("--mean", options.mean),
-        std=parse_triple("--std", options.std),
+        **pixels_asked(options),
     )
+
+
+def pixels_asked(options: EvalOptions) -> dict[str, Any]:
+    """How photographs are to become a network's input, as `load_model` takes it.
+
+    Args:
+        options: as typed.
+
+    Raises:
+        UserError: a mean or std that is not three numbers.
+    """
+    asked = {name: getattr(options, name) for name in OF_PIXELS}
+    return asked | {part: parse_triple(f"--{part}", asked[part]) for part in ("mean", "std")}
+
+
+def one_adapter(options: EvalOptions) -> str | None:
+    """The adapter of a command that looks at one model.
+
+    Args:
+        options: as typed.
+
+    Raises:
+        UserError: several.
+    """
+    if len(options.adapter) > 1:
+        raise UserError(f"{len(options.adapter)} --adapter for one checkpoint; give one")
+    return next((adapter for adapter in options.adapter if adapter != NO_ADAPTER), None)
 
 
 def _kernels(options: EvalOptions) -> str:

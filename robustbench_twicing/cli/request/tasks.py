@@ -4,12 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ...conditions.condition import Condition, clean
-from ...data.dataset import Dataset
-from ...data.opening import open_dataset
 from ...errors import UserError
 from ...evaluation.tasks import Task, make_task, with_clean_subsets
 from .conditions import ConditionRequest, make_conditions
-from .data_sets import Sources
+from .data_sets import Sources, open_images
 from .options import EvalOptions
 
 Conditions = Mapping[str | None, list[Condition]]
@@ -75,27 +73,14 @@ def open_tasks(options: EvalOptions, sources: Sources, conditions: Conditions) -
         )
     tasks = [
         make_task(
-            _open(options, spec, labels=True),
+            open_images(options, spec),
             conditions[None],
             options.draws,
         )
         for spec in sources.clean
     ]
     tasks += [
-        make_task(_open(options, spec), conditions[name], options.draws)
+        make_task(open_images(options, spec, labels=False), conditions[name], options.draws)
         for name, spec in sources.shifted.items()
     ]
     return with_clean_subsets(tasks)
-
-
-def _open(options: EvalOptions, spec: str, *, labels: bool = False) -> Dataset:
-    """A data set; ``labels``: with the options that say what its images are."""
-    about_labels = ("labels", "classes", "labels_superset", "class_order")
-    given = {name: getattr(options, name) for name in about_labels} if labels else {}
-    return open_dataset(
-        spec,
-        limit=options.limit,
-        seed=options.limit_seed,
-        max_pixels=options.max_pixels,
-        **given,
-    )

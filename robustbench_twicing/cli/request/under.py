@@ -12,12 +12,13 @@ from ...conditions.threat_model import norm_of
 from ...data.imagenet_c import is_corruption
 from ...errors import UserError
 from .analysis import AnalysisOptions
+from .command import OF_LABELS
 from .conditions import DEFAULT, ConditionRequest, make_conditions
 from .corruptions import named_item, with_corruptions
 
 EXAMPLES = {"attacks": "pgd@1/255", "corruptions": "imagenet-c/fog/3"}
 OPTIONS = {
-    "attacks": ("protocol", "set", "labels", "classes"),
+    "attacks": ("protocol", "set", *OF_LABELS),
     "corruptions": ("imagenet_c", "imagenet_c_jpeg", "imagenet_c_size", "frost_dir"),
 }
 """What is for one of the two alone."""

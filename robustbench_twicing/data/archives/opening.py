@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 from ...errors import UserError
 from ...files.printable import name_some
-from ..folders.class_folders import BY_NUMBER, Labelled, check_range
+from ..folders.class_folders import BY_NUMBER, Labelled, check_range, why_unlabelled
 from ..folders.class_list import MOST_CLASSES, OwnClasses
 from ..folders.label_file import class_index
 from ..folders.scanning import Listing, printable_name, scan
 from ..imagenet import NUM_CLASSES, WNID, wnid_to_index
 from .finding import Archives, find_archives
 from .names import plain_member
-from .parquet import LabelColumn, Rows, Value, list_all
+from .parquet import LABEL_COLUMNS, LabelColumn, Rows, Value, list_all
 from .parquet_row import ParquetRow
 from .webdataset import label_by_neighbour, list_tars, without_neighbours
 
@@ -40,6 +40,22 @@ class Packed(NamedTuple):
     listing: Listing
     labelled: Labelled | None = None
     archives: Archives | None = None
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether a column could have had labels."""
+        return self.archives is not None and self.archives.form == "parquet"
+
+    @property
+    def why_unlabelled(self) -> str:
+        """What to give where nothing says the classes."""
+        if not self.is_parquet:
+            return why_unlabelled(self.listing)
+        return (
+            f"{self.listing.root} has no column of numbers or texts for labels "
+            f"({', '.join(LABEL_COLUMNS)}); give --labels FILE with lines like "
+            f"{self.listing.images[0].id},n01751748"
+        )
 
 
 def open_images(path: Path, classes: OwnClasses | None = None, *, labels: bool = True) -> Packed:

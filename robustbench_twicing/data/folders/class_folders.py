@@ -21,6 +21,10 @@ BY_NUMBER = (
     "is ImageNet-1k's if it has 1000"
 )
 """A note wherever nothing but a number says which class is meant."""
+UNLABELLED = "no labels"
+"""How images are labelled that are looked at and not scored."""
+SUBSET = 200
+"""Classes of ImageNet-A, -R and Tiny ImageNet."""
 _NUMBER = re.compile(r"[0-9]+")
 
 
@@ -53,14 +57,40 @@ def label_by_folder(listing: Listing, classes: OwnClasses | None = None) -> Labe
         return label_by_wnid(listing)
     if has_numbered_folders(listing):
         labelled = label_by_number(listing)
-        if set(labelled.labels) == set(range(200)):
+        if set(labelled.labels) == set(range(SUBSET)):
             raise UserError(
                 f"{listing.root}: 200 folders numbered 0 to 199 look like positions within a "
                 "subset (ImageNet-A, -R, Tiny ImageNet), not ImageNet-1k classes; name them by "
                 "wnid, or give --classes FILE.json mapping each folder to its class index"
             )
         return labelled
-    raise UserError(_no_class_folders(listing))
+    raise UserError(why_unlabelled(listing))
+
+
+def without_labels(listing: Listing, why: str) -> Labelled:
+    """All images as one class, for what needs no label, with a note that says why.
+
+    Args:
+        listing: the images.
+        why: what an evaluation would answer.
+    """
+    zeros = (0,) * len(listing.images)
+    return Labelled(listing.images, zeros, None, UNLABELLED, (f"no labels: {why}",))
+
+
+def says_classes(listing: Listing) -> bool:
+    """Whether folders name classes: one of them by wnid, or all of them by indices 0 to 999.
+
+    Numbers 0 to 199 and no others are positions in a subset.
+    """
+    if has_wnid_folders(listing):
+        return True
+    folders = {tuple(image.id.split("/")[:-1]) for image in listing.images}
+    named = [next(filter(_NUMBER.fullmatch, parts[::-1]), "") for parts in folders]
+    if not all(named):
+        return False
+    numbers = set(map(int, named))
+    return max(numbers, default=NUM_CLASSES) < NUM_CLASSES and numbers != set(range(SUBSET))
 
 
 def has_wnid_folders(listing: Listing) -> bool:
@@ -198,7 +228,8 @@ def check_range(indices: set[int], source: str, noun: str) -> None:
         )
 
 
-def _no_class_folders(listing: Listing) -> str:
+def why_unlabelled(listing: Listing) -> str:
+    """That no folder names a class, and what to give in place of that."""
     folders = sorted({image.id.rpartition("/")[0] for image in listing.images})
     images = count(len(listing.images), "image")
     if len(folders) == 1:

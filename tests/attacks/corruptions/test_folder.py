@@ -167,3 +167,27 @@ def test_mistakes_are_one_line(
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
     assert not out.exists()
+
+
+def test_images_without_labels_are_corrupted_like_those_with(
+    photographs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flat, out = tmp_path / "flat", tmp_path / "c"
+    flat.mkdir()
+    for file in sorted(photographs.rglob("*.*")):
+        (flat / f"{file.parent.name}_{file.name}").write_bytes(file.read_bytes())
+    labels = tmp_path / "labels.csv"
+    names = sorted(file.name for file in flat.iterdir())
+    labels.write_text(
+        "".join(f"{name},{name.partition('_')[0]}\n" for name in [*names, "n01440764_x.png"])
+    )
+    how = ["--corruptions", "contrast", "--severities", "2", "--data", str(flat)]
+    assert main(["corrupt", *how, "--out", str(out)]) == 0
+    assert "Nothing says their classes" in capsys.readouterr().out
+    given = ["--labels", str(labels.with_name("labels.csv")), "--labels-superset"]
+    assert main(["corrupt", *how, *given, "--out", str(tmp_path / "labelled")]) == 0
+    assert f" --labels {labels} --labels-superset\n" in capsys.readouterr().out
+    made = {file.name: file.read_bytes() for file in (out / "contrast/2/unlabelled").iterdir()}
+    labelled = {file.name: file.read_bytes() for file in (tmp_path / "labelled").rglob("*.JPEG")}
+    assert made == labelled
+    assert len(made) == len(names)

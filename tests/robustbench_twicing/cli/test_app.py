@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 import robustbench_twicing
-from robustbench_twicing.cli.app import complain, main
+from robustbench_twicing.cli.app import build_app, complain, main
+from robustbench_twicing.cli.request.command import OF_IMAGES, OF_LABELS, OF_MODELS
 from tests.robustbench_twicing.cli.conftest import Site
 
 UNKNOWN = {
@@ -19,6 +21,13 @@ UNKNOWN = {
     "eval --eps": "'--eps' requires an argument",
     "-x": "No such option: -x",
     "report --presets table1 x": "No such option: --presets",
+}
+
+
+UNKNOWN |= {
+    "corrupt --adapter x": "No such option: --adapter; corrupt does without it, and it is",
+    "data x --on-bad-image skip": "data does without it, and it is of eval, plan, analyze",
+    "train --limit 3": "--limit; train does without it, and it is of eval, plan, ",
 }
 
 
@@ -33,6 +42,24 @@ def check_one_line(err: str, words: str) -> None:
     assert err.startswith("robustbench-twicing: ")
     assert words in err
     assert "Traceback" not in err
+
+
+def test_commands_take_the_same_options_about_images_and_models() -> None:
+    commands = typer.main.get_command(build_app()).commands  # type: ignore[attr-defined]
+    takes = {
+        name: {option for parameter in command.params for option in parameter.opts}
+        for name, command in commands.items()
+    }
+    of_images, of_labels, of_models = (
+        {f"--{name.replace('_', '-')}" for name in names}
+        for names in (OF_IMAGES, OF_LABELS, OF_MODELS)
+    )
+    for command in ("eval", "plan", "analyze", "verify", "data", "corrupt", "inspect"):
+        assert of_images <= takes[command], command
+    assert of_labels <= takes["train"]
+    for command in ("eval", "plan", "analyze", "verify", "transfer"):
+        assert of_models <= takes[command], command
+    assert of_models - takes["efficiency"] == {"--adapter"}
 
 
 WITHOUT_SITE = {

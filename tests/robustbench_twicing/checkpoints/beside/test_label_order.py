@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from timm.data.imagenet_info import ImageNetInfo
 
-from robustbench_twicing.checkpoints.beside.label_order import check_labels
+from robustbench_twicing.checkpoints.beside.label_order import UNNAMED, check_labels
 from robustbench_twicing.data.imagenet import wnids
 from robustbench_twicing.errors import UserError
 
@@ -28,7 +28,9 @@ def by_index(names: list[str]) -> dict[str, str]:
     ],
 )
 def test_imagenets_order_is_known_by_any_of_its_names(names: list[str], known: int) -> None:
-    assert f"in ImageNet's order ({known} of 1000 known)" in check_labels(by_index(names), FILE)
+    order = check_labels(by_index(names), FILE)
+    assert f"in ImageNet's order ({known} of 1000 known)" in order.note
+    assert order.flags == ()
 
 
 def test_two_classes_of_one_name_are_each_at_home() -> None:
@@ -45,8 +47,12 @@ def test_another_order_is_refused() -> None:
 
 def test_what_says_nothing_of_imagenet_is_not_judged() -> None:
     nameless = by_index([f"LABEL_{index}" for index in range(1000)])
-    assert "names no classes" in check_labels(nameless, FILE)
-    assert check_labels(by_index(["cat", "dog"]), FILE) == ""
+    assert check_labels(nameless, FILE).note.startswith("config.json names no classes; that ")
+    other = by_index([f"thing {index}" for index in range(1000)])
+    assert "names classes as ImageNet does not ('thing 0', ...)" in check_labels(other, FILE).note
+    for names in (nameless, other):
+        assert check_labels(names, FILE).flags == (UNNAMED,)
+    assert check_labels(by_index(["cat", "dog"]), FILE) == ("", ())
 
 
 def test_indices_are_counted_from_zero() -> None:

@@ -222,3 +222,14 @@ def test_no_command_prints_a_name_as_more_than_a_part_of_a_line(
     assert "no\n" not in capsys.readouterr().out
     assert main(["eval", *options, "--attacks", "clean"]) == 1
     assert r"no\nimage.png is text, not an image; put the orig" in capsys.readouterr().err
+
+
+def test_what_has_no_labels_is_described_and_says_so(app: typer.Typer, tmp_path: Path) -> None:
+    for name in ("a.png", "b.png"):
+        Image.new("RGB", (300, 200), (9, 9, 9 * (name == "a.png"))).save(tmp_path / name)
+    output = run(app, tmp_path, columns=300)
+    assert "labels       no labels" in output
+    assert "per class" not in output
+    assert "no labels: " in output
+    assert "is a flat folder: 2 images and no class folders" in output
+    assert "give --labels FILE" in output

@@ -4,7 +4,9 @@ import csv
 from pathlib import Path
 
 import pytest
+from safetensors.torch import save_file
 
+from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.cli.app import main
 
 COLUMNS = (
@@ -70,6 +72,7 @@ def test_own_code_needs_no_weights(tmp_path: Path) -> None:
         (("--threads", "0"), "not a positive number"),
         (("--rounds", "0"), "rounds"),
         (("--batch-size", "0"), "batch-size"),
+        (("--batch-size", "auto"), "efficiency measures at one batch size; give a number"),
         (("--label", "a", "--label", "b"), "give one for each"),
         (("--model", "timm:test_vt"), "test_vt"),
         (("--attention", "flash"), "flash"),
@@ -82,6 +85,18 @@ def test_a_mistake_is_one_line(
     err = capsys.readouterr().err
     assert len(err.splitlines()) == 1
     assert message in err
+
+
+def test_the_network_is_the_one_that_eval_takes(tmp_path: Path) -> None:
+    """Another head, another size of input, and a file of weights for all."""
+    network = load_model("timm:test_vit", "random:0", num_classes=7, crop=96).network
+    save_file(network.state_dict(), tmp_path / "w.safetensors")
+    size = ["--num-classes", "7", "--crop", "96", "--rounds", "1"]
+    given = ["--model", "timm:test_vit", "--checkpoint", str(tmp_path / "w.safetensors"), *size]
+    assert efficiency(*given, "--out", str(tmp_path / "e.csv")) == 0
+    (row,) = csv.DictReader((tmp_path / "e.csv").read_text().splitlines())
+    parameters = sum(parameter.numel() for parameter in network.parameters())
+    assert float(row["params_million"]) == pytest.approx(parameters / 1e6)
 
 
 def test_report_says_how_the_csv_is_read(

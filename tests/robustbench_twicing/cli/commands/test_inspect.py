@@ -1,6 +1,7 @@
 """`inspect`: the facts of a file, and a probe in which a wrong variant shows."""
 
 import argparse
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,20 @@ def test_the_probe_shows_the_wrong_variants(checkpoint: Path, photos: Path) -> N
         assert int(right) < 3
     assert "deit_tiny_twicing_patch16_224[10-12] ema" in words
     assert "not told apart by so few images" in words
+
+
+def test_the_probe_takes_the_options_of_eval(checkpoint: Path, photos: Path) -> None:
+    """Flat images under a list of more of them, and another mean than the network's."""
+    flat = photos.with_name("flat")
+    flat.mkdir()
+    lines = ["gone.png,n01440764\n"]
+    for file in sorted(photos.rglob("*.png")):
+        shutil.copy(file, flat / file.name)
+        lines.append(f"{file.name},{file.parent.name}\n")
+    flat.with_name("labels.csv").write_text("".join(lines))
+    given = ["--labels", flat.with_name("labels.csv"), "--labels-superset", "--device", "cpu"]
+    right = "deit_tiny_twicing_patch16_224 plain 4/4 100.0 %"
+    assert right in run(checkpoint, "--data", flat, *given)
+    assert right not in run(checkpoint, "--data", flat, *given, "--mean", "0.9,0,0.9")
+    with pytest.raises(UserError, match=r"--labels is of the probe; give it images by --data"):
+        run(checkpoint, "--labels", "labels.csv")

@@ -72,6 +72,10 @@ def test_bundled_weights_of_one_model_are_trained_as_another(
         (["--from", "bundled", "--weights", "emma"], "--weights 'emma' is unknown"),
         (["--weights", "ema"], "--weights is of --from, which is not given"),
         (["--arch-override"], "--arch-override is of --from, which is not given"),
+        (["--data", CUT, "--data", CUT], "train takes the images of one --data, not of 2"),
+        (["-m", "fmnist_deit", "-m", "fmnist_fan"], "one model at a time, not 2"),
+        (["--class-order", "file"], "--class-order file: fashion-mnist is not Tiny ImageNet"),
+        (["--labels-superset"], "--labels-superset is about a label file"),
         (["--data", "samples:imagenet"], "20 images, fewer than one batch of 500"),
     ],
 )
@@ -79,7 +83,9 @@ def test_mistakes_are_one_line_and_leave_nothing(
     changes: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
-    arguments = ["train", "-m", "fmnist_deit", "--data", CUT, "--out", str(out), *QUICK, *changes]
+    usual = {"-m": "fmnist_deit", "--data": CUT}
+    given = [word for item in usual.items() if item[0] not in changes for word in item]
+    arguments = ["train", *given, "--out", str(out), *QUICK, *changes]
     assert main(arguments) == 1
     err = capsys.readouterr().err
     assert message in err

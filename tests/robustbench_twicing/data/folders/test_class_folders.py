@@ -2,7 +2,7 @@
 
 import pytest
 
-from robustbench_twicing.data.folders.class_folders import BY_NUMBER, label_by_folder
+from robustbench_twicing.data.folders.class_folders import BY_NUMBER, label_by_folder, says_classes
 from robustbench_twicing.data.folders.class_list import OwnClasses
 from robustbench_twicing.data.folders.scanning import scan
 from robustbench_twicing.errors import UserError
@@ -112,3 +112,22 @@ def test_own_classes_leave_no_folder_out(tree: Tree) -> None:
     root = tree(["cat/a.png", "cow/b.png", "b.png"])
     with pytest.raises(UserError, match=r"2 of 3 images .* named in classes\.txt .*cow/b\.png"):
         label_by_folder(scan(root), CATS)
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["n01443537/a.png"], True),
+        (["n01443537/a.png", "b.png"], True),  # and is refused
+        (["0/a.png", "999/b.png"], True),
+        (["7/x/a.png", "7/b.png"], True),
+        (["0/a.png", "1000/b.png"], False),
+        (["2019/a.png", "2020/b.png"], False),
+        (["0/a.png", "b.png"], False),
+        ([f"{number}/a.png" for number in range(200)], False),
+        (["cats/a.png"], False),
+        (["a.png"], False),
+    ],
+)
+def test_folders_that_name_classes_beyond_doubt(names: list[str], says: bool, tree: Tree) -> None:
+    assert says_classes(scan(tree(names))) == says

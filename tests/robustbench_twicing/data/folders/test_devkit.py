@@ -16,10 +16,9 @@ from tests.robustbench_twicing.data.archives.conftest import member, picture, wr
 TRUTH = "ILSVRC2012_validation_ground_truth.txt"
 
 
-@pytest.fixture(scope="module")
-def devkit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def write_devkit(root: Path) -> Path:
     """The kit with its thousand classes in reverse order, one inner synset, and three images."""
-    data = tmp_path_factory.mktemp("kit") / "ILSVRC2012_devkit_t12" / "data"
+    data = root / "ILSVRC2012_devkit_t12" / "data"
     data.mkdir(parents=True)
     (data / TRUTH).write_text("1\n1000\n3\n")
     names = [*reversed(wnids()), "n00001740"]
@@ -28,6 +27,11 @@ def devkit(tmp_path_factory: pytest.TempPathFactory) -> Path:
         synsets[row] = (row + 1, name, int(row >= 1000))
     savemat(data / "meta.mat", {"synsets": synsets})
     return data.parent
+
+
+@pytest.fixture(scope="module")
+def devkit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_devkit(tmp_path_factory.mktemp("kit"))
 
 
 def test_its_numbers_become_positions_of_sorted_wnids(devkit: Path) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -54,3 +55,20 @@ def test_its_order_is_asked_of_nothing_else(tiny: Path) -> None:
         open_dataset(tiny.parent, class_order="sorted")
     with pytest.raises(UserError, match="leave it, or --labels, --classes"):
         open_dataset(f"imagenet={tiny}", class_order="sorted")
+
+
+def test_what_needs_no_label_needs_no_order_of_classes(tiny: Path) -> None:
+    dataset = open_dataset(tiny, needs_labels=False)
+    assert (dataset.name, dataset.labelling) == ("tiny-imagenet-200", "no labels")
+    assert dataset.ids == tuple(f"val_{number}.JPEG" for number in range(3))
+    (note,) = dataset.notes
+    assert note.startswith("no labels: its classes are numbered by --class-order sorted, or file")
+    assert open_dataset(tiny, needs_labels=False, class_order="file").labels == (0, 1, 2)
+
+
+@pytest.mark.parametrize("form", ["samples:imagenet", "fashion-mnist:test1000", "a.npz"])
+def test_an_order_for_what_is_not_tiny_imagenet_is_refused(form: str, tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", images=np.zeros((2, 9, 9), np.uint8), labels=[0, 1])
+    spec = str(tmp_path / form) if form == "a.npz" else form
+    with pytest.raises(UserError, match=r"--class-order file: .* is not Tiny ImageNet"):
+        open_dataset(spec, class_order="file")
