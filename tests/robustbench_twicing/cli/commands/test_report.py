@@ -1,57 +1,20 @@
-"""report makes results.csv and the table again, from the records alone."""
+"""report makes results.csv and the tables again, from the records alone."""
 
-import csv
-import io
-import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
 
 import pytest
 
-from reports import corruption_scores, merge, read_normaliser, results
+from reports import merge, results
 from reports.statistics.comparison import compare
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.errors import UserError
 from tests.reports.made import Outcomes, write_run
-from tests.robustbench_twicing.cli.conftest import Site, make_site
+from tests.robustbench_twicing.cli.commands.reporting import RADII, Evaluated, rows
+from tests.robustbench_twicing.cli.conftest import Site
 
 pytestmark = pytest.mark.slow
-RADII = ("curves.csv", "radii.csv")
-"""Written beside results.csv where there are attacks."""
-
-
-class Evaluated(Protocol):
-    """Put a finished run into the site's folder."""
-
-    def __call__(self, *arguments: str, out: str = "run") -> None:
-        """``arguments`` of eval; ``out`` names the run's folder."""
-
-
-@pytest.fixture(scope="module")
-def evaluations(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """Where each evaluation that several tests report on is made once."""
-    return make_site(tmp_path_factory.mktemp("evaluations"))
-
-
-@pytest.fixture
-def evaluated(evaluations: Site, site: Site) -> Evaluated:
-    """A copy of an evaluation, for the test to report on, damage and write into."""
-
-    def copy(*arguments: str, out: str = "run") -> None:
-        made = evaluations.root / "runs" / "_".join(arguments).replace("/", "of")
-        if not made.exists():
-            assert evaluations.eval(*arguments, out=str(made)) == 0
-        shutil.copytree(made, site.root / out)
-
-    return copy
-
-
-def rows(text: str) -> list[list[str]]:
-    return list(csv.reader(io.StringIO(text)))
 
 
 def test_tables_need_no_torch(evaluated: Evaluated, site: Site) -> None:
@@ -116,32 +79,6 @@ def test_the_worst_run_gives_the_status(site: Site, evaluated: Evaluated) -> Non
     for form in ("console", "csv"):
         assert main(["report", *runs, "--format", form]) == 4
         assert main(["report", runs[1], "--format", form]) == 0
-
-
-def test_pictures_are_drawn_where_they_are_wanted(
-    site: Site, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert site.eval("--attacks", "clean,fgsm,pgd", "--eps", "1/255") == 0
-    capsys.readouterr()
-    out = site.root / "new" / "plots"
-    run = str(site.root / "run")
-    assert main(["report", run, "--format", "csv", "--plots", "--out", str(out)]) == 0
-    names = ["accuracy-fgsm", "accuracy-pgd", "accuracy-worst", "radius-linf"]
-    wanted = {f"{name}.{ending}" for name in names for ending in ("png", "pdf", "svg")}
-    wanted |= {"results.csv", "results-photos-pixel.csv", *RADII}
-    assert {path.name for path in out.iterdir()} == wanted
-    shown = capsys.readouterr()
-    assert shown.out == ""
-    assert {line.rpartition("/")[2] for line in shown.err.splitlines()} == wanted
-
-
-def test_pictures_need_a_folder(
-    site: Site, evaluated: Evaluated, capsys: pytest.CaptureFixture[str]
-) -> None:
-    evaluated("--attacks", "clean")
-    capsys.readouterr()
-    assert main(["report", str(site.root / "run"), "--plots"]) == 1
-    assert "say with --out in which folder" in capsys.readouterr().err
 
 
 def test_a_table_in_every_format_on_standard_output(
@@ -240,132 +177,6 @@ def test_efficiency_needs_no_run(site: Site, capsys: pytest.CaptureFixture[str])
     assert "deit_tiny_patch16_224,20.5,20.0,21.0,1.2537,5.717,31.0,1.0" in out
     assert ",GMACs,1.2537,1.25,0.003" in out
     assert main(["report", str(site.root / "nothing"), *arguments]) == 1
-
-
-def test_compare_prints_and_writes(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    code = site.model.rpartition(":")[0]
-    assert site.eval("--attacks", "clean", "--label", "a", out="a") == 0
-    other = site._replace(model=f"{code}:other")
-    assert other.eval("--attacks", "clean", "--label", "b", out="b") == 0
-    capsys.readouterr()
-    out = site.root / "compared"
-    runs = [str(site.root / name) for name in "ab"]
-    assert main(["compare", *runs, "--out", str(out)]) == 0
-    shown = capsys.readouterr().out
-    assert "b against a" in shown
-    assert "worse" in shown
-    with (out / "comparison.csv").open(newline="") as file:
-        (row,) = csv.DictReader(file)
-    assert (row["n_only_baseline"], row["n_only_label"]) == ("10", "1")
-    with (out / "changed.csv").open(newline="") as file:
-        changed = list(csv.DictReader(file))
-    assert len(changed) == 11
-    assert changed[0]["image"].endswith(".png")
-    assert main(["compare", *runs, "--baseline", "b"]) == 0
-    assert "a against b" in capsys.readouterr().out
-    assert main(["compare", *runs, "--baseline", "c"]) == 1
-    assert "--baseline 'c' is not among the labels: a, b" in capsys.readouterr().err
-    assert main(["compare", runs[0]]) == 1
-
-
-def test_the_page_is_made_of_everything(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    attacks = ("--attacks", "clean,fgsm", "--eps", "4/255", "--save-adversarial", "1")
-    models = ("--model", f"{site.root / 'network.py'}:other", "--label", "<A>", "--label", "B")
-    assert site.eval(*attacks, *models) == 0
-    out = site.root / "page"
-    capsys.readouterr()
-    run = str(site.root / "run")
-    arguments = ["--format", "html", "--out", str(out), "--baseline", "B"]
-    assert main(["report", run, *arguments]) == 0
-    assert {path.name for path in out.iterdir()} == {"index.html", "results.csv", *RADII}
-    page = (out / "index.html").read_text()
-    for said in ("&lt;A&gt;", "minus that of B", '<section id="examples">', "fgsm@4/255"):
-        assert said in page
-    assert "<A>" not in page
-    shown = capsys.readouterr()
-    assert re.search(r"index[.]html \(\d+ kB\)", shown.err)
-    assert shown.out == ""
-
-
-def test_tables_that_are_named_stand_beside_the_page(site: Site, evaluated: Evaluated) -> None:
-    evaluated("--attacks", "clean")
-    out = site.root / "page"
-    arguments = ["--preset", "featscale", "--format", "html", "--out", str(out)]
-    assert main(["report", str(site.root / "run"), *arguments]) == 0
-    names = {"index.html", "results.csv", "featscale-photos-pixel.html"}
-    assert {path.name for path in out.iterdir()} == names
-
-
-def test_an_incomplete_run_has_a_page_and_its_status(site: Site) -> None:
-    assert site.eval("--attacks", "clean,fgsm", "--shard", "1/2") == 0
-    out = site.root / "page"
-    run = str(site.root / "run")
-    assert main(["report", run, "--format", "html", "--out", str(out)]) == 4
-    assert "5 of 5 results are not scored" in (out / "index.html").read_text()
-
-
-def test_differences_are_drawn_with_the_pictures(site: Site) -> None:
-    models = ("--model", f"{site.root / 'network.py'}:other", "--label", "A", "--label", "B")
-    assert site.eval("--attacks", "clean", *models) == 0
-    out = site.root / "plots"
-    assert main(["report", str(site.root / "run"), "--plots", "--out", str(out)]) == 0
-    assert "differences.png" in {path.name for path in out.iterdir()}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--baseline", "B"], "--baseline is for --plots, and for the page"),
-        (["--baseline", "B", "--format", "html"], "--baseline is for --plots, and for the page"),
-        (["--plots", "--out", "{}", "--baseline", "C"], "'C' is not among the labels"),
-        (["--format", "html", "--out", "{}", "--baseline", "C"], "'C' is not among the labels"),
-    ],
-)
-def test_a_baseline_must_be_there_and_of_use(
-    site: Site,
-    evaluated: Evaluated,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
-) -> None:
-    evaluated("--attacks", "clean", "--label", "B")
-    capsys.readouterr()
-    given = [argument.format(site.root / "out") for argument in arguments]
-    assert main(["report", str(site.root / "run"), *given]) == 1
-    assert message in capsys.readouterr().err
-
-
-def count_calls(monkeypatch: pytest.MonkeyPatch, function: Callable[..., Any]) -> list[None]:
-    """One entry for each call by one of our modules, by whatever name the module has it."""
-    calls: list[None] = []
-
-    def counted(*arguments: Any, **options: Any) -> Any:
-        calls.append(None)
-        return function(*arguments, **options)
-
-    for module in [
-        sys.modules[name] for name in sys.modules if name.startswith(("reports", "rob"))
-    ]:
-        for name, value in vars(module).items():
-            if value is function:
-                monkeypatch.setattr(module, name, counted)
-    return calls
-
-
-@pytest.mark.parametrize("form", ["html", "console"])
-def test_runs_are_merged_and_scored_once_and_the_normaliser_is_read_once(
-    form: str, site: Site, evaluated: Evaluated, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Reading the normaliser merges it, too: it is a run."""
-    fog = ("--attacks", "clean,imagenet-c/fog/3", "--imagenet-c-size", "32")
-    evaluated(*fog)
-    evaluated(*fog, out="unit")
-    run, unit, out = (str(site.root / name) for name in ("run", "unit", "out"))
-    functions = (read_normaliser, merge, results, corruption_scores)
-    calls = [count_calls(monkeypatch, function) for function in functions]
-    files = ("--out", out, "--format", form, "--plots")
-    assert main(["report", run, *files, "--normaliser", unit]) == 0
-    assert [len(function_calls) for function_calls in calls] == [1, 2, 2, 1]
 
 
 def test_labels_are_shown_under_other_names(
