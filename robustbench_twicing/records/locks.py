@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Self
@@ -83,6 +84,16 @@ def _locked(file: Path, mode: int, lock: Callable[[ModuleType, int], None]) -> I
         os.close(number)
 
 
+@cache
+def _say_once(folder: Path, reason: str) -> None:
+    """In this process, which may claim parts of one folder several times."""
+    log.warning(
+        "%s: this file system has no locks (%s); give processes that work on this run at the same "
+        "time a --shard each",
+        *(folder, reason),
+    )
+
+
 class Ownership:
     """The claims of this process on the parts of one evaluation.
 
@@ -124,11 +135,7 @@ class Ownership:
 
     def _say_impossible(self, error: OSError) -> None:
         self.possible = False
-        log.warning(
-            "%s: this file system has no locks (%s); give processes that work on this run at "
-            "the same time a --shard each",
-            *(self.folder, error.strerror),
-        )
+        _say_once(self.folder, error.strerror)
 
     def release(self, part: int, count: int = 1) -> None:
         """Let others have a part, or several one after the other."""

@@ -105,6 +105,8 @@ def test_without_locks_all_may_be_claimed_and_that_is_said_once(
     with caplog.at_level(logging.WARNING), Ownership(tmp_path) as owner:
         assert list(owner.claimed(range(3), lambda part: False)) == [0, 1, 2]
         owner.release(1)
+    with Ownership(tmp_path) as again:
+        assert again.claim(0)
     (said,) = caplog.messages
     assert "no locks (No locks available); give processes that work on this run" in said
 
