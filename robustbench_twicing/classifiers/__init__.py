@@ -17,6 +17,7 @@ __all__ = [
     "efficiency",
     "gradient",
     "kernels",
+    "label_layers",
     "loading",
     "making",
     "network_state",
