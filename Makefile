@@ -60,7 +60,7 @@ autoattack: $(STAMP)  ## a bundled model under AutoAttack, and its authors' code
 golden: $(STAMP)  ## what others worked out on real photographs: all of it, where the tests take a few
 	GOLDEN=20 $(BIN)/python -m pytest -q -m golden
 
-fault: $(STAMP)  ## kill an evaluation 40 times, a worker of torchrun, fill a disk, damage parts
+fault: $(STAMP)  ## kill an evaluation 40 times, a worker of torchrun, fail its system calls, fill a disk, damage parts
 	FAULT_KILLS=40 $(BIN)/python -m pytest -q tests/faults
 
 zoo: $(STAMP)  ## train the bundled models again, from the files in FASHION_MNIST; logs in runs/zoo
