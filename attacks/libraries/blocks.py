@@ -1,8 +1,9 @@
 """Foreign attacks on fixed blocks of images, each block with a seed of its own."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any, Protocol
 
 import torch
@@ -64,24 +65,23 @@ class BlockSweep:
             if eps == 0:
                 yield batch.x.clone()
                 continue
-            blocks = range(0, len(batch.x), settings["block"])
-            yield torch.cat([self._block(batch, start, eps, threat, settings) for start in blocks])
+            constants = {name: value for name, value in settings.items() if name != "block"}
+            streams = (self.name, dict(settings), format_budget(eps, threat.norm))
+            attack = partial(self.attack, eps=float(eps), norm=threat.norm, settings=constants)
+            size, target = settings["block"], batch.target(threat)
+            parts = [slice(first, first + size) for first in range(0, len(batch.x), size)]
+            yield torch.cat([_block(attack, batch, target, part, streams) for part in parts])
 
-    def _block(
-        self,
-        batch: AttackBatch,
-        start: int,
-        eps: Fraction,
-        threat: ThreatModel,
-        settings: Mapping[str, Any],
-    ) -> Tensor:
-        part = slice(start, start + settings["block"])
-        constants = {name: value for name, value in settings.items() if name != "block"}
-        budget = format_budget(eps, threat.norm)
-        seed = derive_seed(batch.seed, list(batch.images[part]), self.name, dict(settings), budget)
-        x, y = batch.x[part].clone(), batch.target(threat)[part].clone()
-        with lent(batch.model), seeded_globally(seed):
-            x_adv = self.attack(
-                batch.model, x, y, eps=float(eps), norm=threat.norm, settings=constants
-            )
-        return x_adv.detach()
+
+def _block(
+    attack: Callable[[nn.Module, Tensor, Tensor], Tensor],
+    batch: AttackBatch,
+    target: Tensor,
+    images: slice,
+    streams: Sequence[object],
+) -> Tensor:
+    seed = derive_seed(batch.seed, list(batch.images[images]), *streams)
+    x, y = batch.x[images].clone(), target[images].clone()
+    with lent(batch.model), seeded_globally(seed):
+        x_adv = attack(batch.model, x, y)
+    return x_adv.detach()
