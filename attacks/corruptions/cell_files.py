@@ -59,7 +59,7 @@ class FolderFiles:
         """See `CellFiles`."""
         paths = (self.folder / f"{stem}{ending}" for ending in endings)
         path = next((path for path in paths if path.is_file()), None)
-        return None if path is None else ImageFile(path.name, path, 0)
+        return None if path is None else ImageFile(path.name, path.parent, 0)
 
     def check(self, files: int) -> None:
         """See `CellFiles`."""

@@ -134,7 +134,7 @@ def read_header(source: Stored | Path, most_pixels: int = LARGEST_IMAGE) -> Head
 
 
 def _stored(source: Stored | Path) -> Stored:
-    return StoredFile(source.name, source, 0) if isinstance(source, Path) else source
+    return StoredFile(source.name, source.parent, 0) if isinstance(source, Path) else source
 
 
 def _orientation(image: Image.Image) -> int:

@@ -35,7 +35,7 @@ def open_samples() -> Dataset:
             f"{SAMPLES}: {folder} holds {len(labels)} of foolbox's {HOW_MANY} photographs; "
             "install foolbox 3.3.4 again"
         )
-    files = tuple(ImageFile(path.name, path, path.stat().st_size) for path in labels)
+    files = tuple(ImageFile(path.name, path.parent, path.stat().st_size) for path in labels)
     return Dataset(
         name=SAMPLES,
         ids=tuple(file.id for file in files),

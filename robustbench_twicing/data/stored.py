@@ -65,11 +65,16 @@ class Stored(Protocol):
 
 
 class ImageFile(NamedTuple):
-    """A file: posix path relative to the root, where it is, size in bytes."""
+    """A file: posix path relative to the root, where that is, size in bytes."""
 
     id: str
-    path: Path
+    root: Path
     size: int
+
+    @property
+    def path(self) -> Path:
+        """Where it is; made when it is asked for, which most files of a large folder never are."""
+        return self.root / self.id
 
     def open(self) -> BinaryIO:
         """See `Stored`."""

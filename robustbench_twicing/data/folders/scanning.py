@@ -81,9 +81,9 @@ def scan(root: Path) -> Listing:
         elif isinstance(entry, str):
             others.append(Skipped(relative, entry))
         else:
-            images.append(ImageFile(relative, root / relative, entry))
-    for image in images:
-        parents = image.id.split("/")[:-1]
+            images.append(ImageFile(relative, root, entry))
+    for parent in {image.id.rpartition("/")[0] for image in images}:
+        parents = parent.split("/")
         folders.difference_update("/".join(parents[: depth + 1]) for depth in range(len(parents)))
     images.sort()
     return Listing(
@@ -160,7 +160,7 @@ def _file(entry: os.DirEntry[str]) -> int | str:
 
 def no_image_by_name(name: str) -> str:
     """Why a file of this name is no image; empty where it may be one."""
-    ending = Path(name).suffix
+    ending = os.path.splitext(name)[1].rstrip(".")  # noqa: PTH122 - a Path takes ten times as long
     if ending.lower() not in IMAGE_ENDINGS:
         return f"not an image by its ending ({ending})" if ending else "a name without an ending"
     library = _OPTIONAL.get(ending.lower())
@@ -180,4 +180,6 @@ def _is_document(name: str) -> bool:
 
 def printable_name(name: str) -> str:
     """The name with bytes that are not UTF-8 written as escapes."""
+    if name.isascii():
+        return name
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
