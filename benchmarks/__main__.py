@@ -23,7 +23,7 @@ BENCHMARKS = (
     *("pgd_time", "sweep_time", "spsa_time", "fmn_time"),
     *("kernels_time", "attention_time", "model_time", "analysis_time"),
     *("corruption_speed", "cache_time", "forms_time", "workers_time", "processes_time"),
-    *("conditions_time", "overhead", "report_speed", "script_time", "passes"),
+    *("conditions_time", "overhead", "report_speed", "start_time", "script_time", "passes"),
 )
 INTRODUCTION = """\
 # Benchmarks

@@ -2,7 +2,7 @@
 
 import json
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +21,16 @@ from .reading import Checked, check_parts
 from .runs import Runs
 from .sessions import Session, kernels_of, mixtures, read_sessions
 
+Advance = Callable[[int, int], None]
+"""Told how many of how many are done."""
 
-def merge(folders: Sequence[RunFolder]) -> Runs:
+
+def merge(folders: Sequence[RunFolder], advance: Advance = lambda done, total: None) -> Runs:
     """Merge run folders; see the module's docstring.
+
+    Args:
+        folders: of the runs.
+        advance: told how many files of records have been read, and how many there are.
 
     Raises:
         UserError: damaged or foreign parts, an image counted twice, a folder given twice, or runs
@@ -36,7 +43,8 @@ def merge(folders: Sequence[RunFolder]) -> Runs:
     for folder in folders:
         identity = json.dumps(run_identity(folder.manifest), sort_keys=True)
         groups.setdefault(identity, []).append(folder)
-    merged = _Merging()
+    files = (folder.files(one) for folder in folders for one in folder.manifest.evaluations)
+    merged = _Merging(advance, sum(map(len, files)))
     reading = ExitStack()
     weakref.finalize(merged.database, reading.close)
     for folder in folders:
@@ -67,7 +75,8 @@ class Held(NamedTuple):
 class _Merging:
     """Entries and where their records are, so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, advance: Advance, files: int) -> None:
+        self.advance, self.files, self.read = advance, files, 0
         self.entries: dict[Key, Entry] = {}
         self.parts: list[Checked] = []
         self.holds: dict[Key, Held] = {}
@@ -97,7 +106,7 @@ class _Merging:
         path, manifest = shards[0].path, shards[0].manifest
         check_one_label(evaluation, manifest, path, self.entries.values())
         conditions = manifest.conditions_of(evaluation)
-        parts = check_parts(_shards(shards, evaluation), conditions)
+        parts = check_parts(_shards(shards, evaluation), conditions, self.count)
         self.parts.append(parts)
         twice = []
         for code, condition in enumerate(conditions):
@@ -119,6 +128,11 @@ class _Merging:
                     self.suspects[entry.key] = None
         if twice:
             self._again(twice)
+
+    def count(self, files: int) -> None:
+        """So many more files were read."""
+        self.read += files
+        self.advance(self.read, self.files)
 
     def _again(self, twice: Sequence[tuple[Entry, Held]]) -> None:
         """The same conditions in a second run: counted once where they are the same, else refused.
@@ -184,8 +198,7 @@ def named_apart(entries: Sequence[Entry]) -> list[Entry]:
     apart = []
     for entry in entries:
         dataset = entry.evaluation.dataset
-        name = dataset.name
-        if len(kinds[name]) > 1:
+        if len(kinds[name := dataset.name]) > 1:
             identity = json.dumps(images_identity(dataset), sort_keys=True)
             if list(kinds[name].values()).count(kinds[name][identity]) > 1:
                 raise UserError(

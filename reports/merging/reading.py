@@ -1,6 +1,6 @@
 """Every part of a run is read once: checked and counted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -65,13 +65,16 @@ class _Group(NamedTuple):
 
 
 def check_parts(
-    shards: Sequence[tuple[RunFolder, Evaluation]], conditions: Sequence[Condition]
+    shards: Sequence[tuple[RunFolder, Evaluation]],
+    conditions: Sequence[Condition],
+    count: Callable[[int], None],
 ) -> Checked:
     """Read the parts of one evaluation, some groups of them at a time.
 
     Args:
         shards: the folders of the run, each with the evaluation as its manifest has it.
         conditions: of the evaluation.
+        count: told how many more files were read.
 
     Raises:
         UserError: a damaged part, or one with a condition that is not among these.
@@ -105,6 +108,7 @@ def check_parts(
                 files.setdefault((columns, some), []).append(file.path)
             for block in group.blocks:
                 tally.add(block)
+            count(len(tasks))
     if unknown:
         path = shards[0][0].path
         raise UserError(f"{path} has records of a condition that its run.json does not name")

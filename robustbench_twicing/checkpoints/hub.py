@@ -33,7 +33,32 @@ def fetch_pretrained(spec: ModelSpec) -> Path:
     Raises:
         UserError: timm has no such weights, or they are not cached and the hub cannot be reached.
     """
-    from huggingface_hub import hf_hub_download, try_to_load_from_cache
+    from huggingface_hub import hf_hub_download
+
+    repository, file = _published(spec)
+    if (cached := cached_pretrained(spec)) is not None:
+        return cached
+    _check_reachable(repository, file, spec.name)
+    try:
+        return Path(hf_hub_download(repository, file, etag_timeout=PATIENCE))
+    except (OSError, ValueError) as error:
+        raise _unreachable(repository, spec.name, error) from error
+
+
+def cached_pretrained(spec: ModelSpec) -> Path | None:
+    """The same file in the hub's cache; None where it is not there.
+
+    Raises:
+        UserError: timm has no such weights.
+    """
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = try_to_load_from_cache(*_published(spec))
+    return Path(cached) if isinstance(cached, str) else None
+
+
+def _published(spec: ModelSpec) -> tuple[str, str]:
+    """Repository and file of timm's weights for a model."""
     from timm.models import get_pretrained_cfg
 
     config = get_pretrained_cfg(spec.timm_name) if spec.timm_name else None
@@ -42,15 +67,7 @@ def fetch_pretrained(spec: ModelSpec) -> Path:
             f"there are no pretrained weights for {spec.name}: timm publishes none; "
             "give the path of a checkpoint, or random:SEED"
         )
-    file = config.hf_hub_filename or _FILE
-    cached = try_to_load_from_cache(config.hf_hub_id, file)
-    if isinstance(cached, str):
-        return Path(cached)
-    _check_reachable(config.hf_hub_id, file, spec.name)
-    try:
-        return Path(hf_hub_download(config.hf_hub_id, file, etag_timeout=PATIENCE))
-    except (OSError, ValueError) as error:
-        raise _unreachable(config.hf_hub_id, spec.name, error) from error
+    return config.hf_hub_id, config.hf_hub_filename or _FILE
 
 
 def find_folder(place: str) -> Path:

@@ -156,6 +156,14 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
     return Checkpoint(path, container, content, file_sha256(path))
 
 
+def checkpoint_files(path: Path) -> list[Path]:
+    """The files that `read_checkpoint` reads; errors as there, as far as nothing is read."""
+    if path.is_dir():
+        path = _only_checkpoint(path)
+    shards = read_index(path) if identify(path) == "index" else ()
+    return [path, *(path.parent / name for name in shards)]
+
+
 def expand_checkpoints(path: str | Path) -> list[Path]:
     """The checkpoints that a path stands for.
 

@@ -2,6 +2,7 @@
 
 - `loading`: `load_model`, from a name and a checkpoint, made in `making/`; `user_code`: from own
   code.
+- `known_models`: what is known of a model that was loaded before.
 - `classifier`: `Classifier`, which holds preprocessing, network and `label_layers`.
 - `probe`: tokens and attention of every layer, shown while a network computes.
 - `gradient`: of the loss at the pixels; `precision`: number formats of the passes.
@@ -17,6 +18,7 @@ __all__ = [
     "efficiency",
     "gradient",
     "kernels",
+    "known_models",
     "label_layers",
     "loading",
     "making",

@@ -15,15 +15,10 @@ from rich.text import Text
 from ..evaluation.distributed import Team
 from ..evaluation.progress import Report, Step, silent
 from ..files.printable import printable
-from .terminal import Console
+from .terminal import BAR, LOG_EVERY, Console
 
 if TYPE_CHECKING:
     from ..conditions.condition import Condition
-
-LOG_EVERY = 10.0
-"""Seconds between two lines of a log."""
-BAR = 16
-"""Cells of the bar."""
 
 
 @contextmanager

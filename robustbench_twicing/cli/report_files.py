@@ -8,13 +8,14 @@ from typing import NamedTuple
 import pandas as pd
 import typer
 
-from reports import Runs, merge, results, with_worst
+from reports import Runs, results
 from reports.statistics.comparison import compare_if_possible
 from reports.tables.formats import FORMATS
 
 from ..errors import UserError
 from .request.output import Output
-from .run_folders import check_csv, open_runs
+from .run_folders import check_csv, open_runs, read_runs
+from .terminal import patiently
 
 CONSOLE, HTML, ROBUSTBENCH = "console", "html", "robustbench"
 PAGE, COLUMN = FIGURES = "page", "column"
@@ -79,7 +80,9 @@ class Files(NamedTuple):
             raise UserError("--baseline is for --plots, and for the page: --format html --out DIR")
 
 
-def write_files(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, files: Files) -> list[str]:
+def write_files(
+    runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, files: Files, *, quiet: bool = False
+) -> list[str]:
     """Write pictures and the page where they are wanted; their paths, and the page's size.
 
     Args:
@@ -87,6 +90,7 @@ def write_files(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, files: Fi
         table: `results` of them.
         scores: `corruption_scores` of them.
         files: what is wanted.
+        quiet: whether nothing is said where it takes long.
 
     Raises:
         UserError: an unknown baseline, a folder that cannot be written to, or a damaged
@@ -94,11 +98,13 @@ def write_files(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, files: Fi
     """
     written: list[str] = []
     if files.plots and files.out is not None:
-        written += map(str, _draw(runs, table, scores, files.out, files))
+        with patiently(f"drawing into {files.out}", hidden=quiet):
+            written += map(str, _draw(runs, table, scores, files.out, files))
     if files.page and files.out is not None:
         from reports.page import spoken_size, write_page  # needs matplotlib, as most reports do not
 
-        path = write_page(runs, table, files.out, baseline=files.baseline, scores=scores)
+        with patiently(f"writing the page into {files.out}", hidden=quiet):
+            path = write_page(runs, table, files.out, baseline=files.baseline, scores=scores)
         written.append(f"{path} ({spoken_size(path.stat().st_size)})")
     return written
 
@@ -156,7 +162,7 @@ def write_robustbench(run_dirs: Sequence[Path], files: Files, output: Output) ->
     evaluations = [model for folder in folders for model in folder.manifest.evaluations]
     labels = list(dict.fromkeys(evaluation.label for evaluation in evaluations))
     paper = None if files.paper is None else read_paper(files.paper, labels)
-    runs = with_worst(merge(folders))
+    runs = read_runs(folders, quiet=output.quiet)
     table = results(runs)
     for label, info in model_infos(runs, table, paper).items():
         if files.out is None:

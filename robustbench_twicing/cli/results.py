@@ -11,11 +11,9 @@ import pandas as pd
 from reports import (
     Runs,
     corruption_scores,
-    merge,
     results,
     save_corruption_scores,
     save_results,
-    with_worst,
 )
 from reports.console import print_report
 from reports.metrics.radii import radius_curves, save_radii
@@ -25,10 +23,12 @@ from reports.tables.comparing import comparison_tables
 from reports.tables.formats import FORMATS, write_tables
 
 from ..errors import UserError
-from ..evaluation.distributed import join_team
+from ..evaluation.distributed import Team, join_team
+from ..records.parts import DamagedPartError
 from .request.options import EvalOptions
 from .request.output import Output, OutputOptions
-from .run import evaluate, images_left
+from .run import EvalStatus, evaluate, images_left
+from .run_folders import read_runs
 from .signals import DONE, ERROR_ROWS, INCOMPLETE
 from .terminal import Console, print_records
 
@@ -58,16 +58,18 @@ def evaluate_and_show(
         Exit status.
     """
     team = join_team()
-    done = evaluate(options, team, read=read, quiet=options.quiet)
+    attempt = partial(_attempt, options, team, read, prints=prints)
+    try:
+        done, status = attempt()
+    except DamagedPartError:
+        # The disk has changed a file without its times, which is known now. Others of a team have
+        # ended, and whoever starts it again is told to.
+        if team.size > 1:
+            raise
+        done, status = attempt()
     if not team.is_main:
         return DONE
-    folder, complete = done.run.folder, done.run.complete
-    show = partial(_show, folder, done.shard, options.output, prints=prints)
-    status = show()
-    if folder.complete and not complete:
-        # Another process finished the last part meanwhile, and its results.csv may have been
-        # written over by this one's, which lacks that part.
-        status = show()
+    folder = done.run.folder
     for line in done.models_left_out:
         _say(line, options.output)
         status = ERROR_ROWS
@@ -77,9 +79,30 @@ def evaluate_and_show(
     return INCOMPLETE if status == DONE else status
 
 
+def _attempt(
+    options: OutputOptions,
+    team: Team,
+    read: "Callable[[EvalOptions], Request] | None",
+    *,
+    prints: bool,
+) -> tuple[EvalStatus, int]:
+    """Evaluate and show; the exit status is that of the rows."""
+    done = evaluate(options, team, read=read, quiet=options.quiet)
+    if not team.is_main:
+        return done, DONE
+    folder, complete = done.run.folder, done.run.complete
+    show = partial(_show, folder, done.shard, options.output, prints=prints)
+    status = show()
+    if folder.complete and not complete:
+        # Another process finished the last part meanwhile, and its results.csv may have been
+        # written over by this one's, which lacks that part.
+        status = show()
+    return done, status
+
+
 def _show(folder: "RunFolder", shard: "Shard", output: Output, *, prints: bool) -> int:
     """Save and show what there is now; the exit status, for which a shard needs its own parts."""
-    runs = with_worst(merge([folder]))
+    runs = read_runs([folder], quiet=output.quiet)
     table = results(runs)
     scores = corruption_scores(table)
     if prints:

@@ -3,7 +3,7 @@
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from ..evaluation.options import Shard
     from ..evaluation.progress import Report, Step, Stop
     from ..evaluation.runner import Run
+    from ..evaluation.standing.look import Standing
     from ..records.run_folder import RunFolder
     from .progress import TeamReport
-    from .request.request import Request
+    from .request.request import Asked, Request
 
 HOUR = 3600.0
 SHOWS_UP = 60.0
@@ -68,15 +69,24 @@ def evaluate(
         StoppedError: a signal ended the work.
     """
     from ..evaluation.progress import OUT_OF_TIME
+    from ..evaluation.runner import Run
+    from .request.request import ask, make_request
 
     signal.signal(signal.SIGTERM, _interrupt)
     stop = _make_stop(options.max_hours, team.age)
+    standing = None
+    if read is None and team.size == 1 and options.out is not None:
+        asked = ask(options)
+        standing = _look(options, asked, Path(options.out), quiet=quiet)
+        if standing is not None and standing.finished:
+            return EvalStatus(Run(standing.folder), asked.options.shard, 0, "")
+        read = partial(make_request, asked=asked)
     request, out = _prepare(options, team, read)
     shard = request.options.shard
     go_on = again or f"what was finished is kept; the same command with --out {out} continues it"
     try:
         with stopping_on_signals(stop, f"ended; {go_on}"):
-            done = _work(request, out, team, stop, quiet=quiet)
+            done = _work(request, out, team, stop, quiet=quiet, said=standing is not None)
     except KeyboardInterrupt:
         raise StoppedError(f"stopped; {go_on}") from None
     left = images_left(done.folder, shard)
@@ -87,6 +97,35 @@ def evaluate(
     why = stop.reason or "another process works on them, or ended before it had done them"
     unfinished = f"{left} images left ({why}); {go_on}"
     return EvalStatus(done, shard, left, unfinished, request.models_left_out)
+
+
+def _look(options: EvalOptions, asked: "Asked", out: Path, *, quiet: bool) -> "Standing | None":
+    """Say how far a run is that was begun, without its networks; None where these must be built."""
+    from ..evaluation.standing.look import look
+    from .request.models import known_models
+    from .terminal import patiently
+
+    models = known_models(options)
+    if models is None:
+        return None
+    with patiently(f"looking through the records of {out}", hidden=quiet) as advance:
+        standing = look(
+            *(models, asked.tasks),
+            out=out,
+            options=asked.options,
+            left_out=asked.left_out,
+            advance=advance,
+        )
+    if standing is not None and standing.finished:
+        _write_lines(asked.messages())  # else they are said with those on models
+    if standing is not None and not quiet:
+        _write_lines([str(standing)])
+    return standing
+
+
+def _write_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stderr.write(f"{line}\n")
 
 
 def images_left(folder: "RunFolder", shard: "Shard") -> int:
@@ -118,8 +157,7 @@ def _prepare(
 
     request = team.together(lambda: (read or make_request)(_on_own_gpu(options, team)))
     if team.is_main:
-        for line in request.messages:
-            sys.stderr.write(f"{line}\n")
+        _write_lines(request.messages)
     shard = replace(request.options.shard, rank=team.rank, team_size=team.size)
     out = options.out or str(default_out(next(iter(request.models))))
     named = request._replace(options=replace(request.options, shard=shard))
@@ -142,8 +180,11 @@ def _on_own_gpu(options: EvalOptions, team: "Team") -> EvalOptions:
     return replace(options, device=f"cuda:{team.local_rank}")
 
 
-def _work(request: "Request", out: Path, team: "Team", stop: "Stop", *, quiet: bool) -> "Run":
-    from ..evaluation.runner import evaluate_models
+def _work(
+    request: "Request", out: Path, team: "Team", stop: "Stop", *, quiet: bool, said: bool
+) -> "Run":
+    """Evaluate; ``said``: the user knows how far the run is that goes on."""
+    from ..evaluation.runner import evaluate_models, unheard
     from .progress import TeamReport, computed, show_progress
 
     images, units = _amount(request)
@@ -163,6 +204,7 @@ def _work(request: "Request", out: Path, team: "Team", stop: "Stop", *, quiet: b
             options=request.options,
             left_out=request.left_out,
             report=_announce(out, report) if team.is_main and not quiet else report,
+            say=unheard if said or quiet or not team.is_main else lambda line: _write_lines([line]),
             stop=stop,
         )
         if isinstance(report, TeamReport):

@@ -10,6 +10,8 @@ from ..errors import UserError
 from ..files.printable import name_some, one_line
 
 if TYPE_CHECKING:
+    from reports import Runs
+
     from ..records.run_folder import RunFolder
 
 MOST_NAMES = 4
@@ -60,6 +62,20 @@ def _check_is_folder(path: Path) -> None:
         raise UserError(
             f"{path} is a file; give the folder that it is in, the --out of an eval{known}"
         )
+
+
+def read_runs(folders: "Sequence[RunFolder]", *, quiet: bool) -> "Runs":
+    """Merge runs, with their worst cases; where it takes long, standard error says how far it is.
+
+    Raises:
+        UserError: as `merge`.
+    """
+    from reports import merge, with_worst
+
+    from .terminal import patiently
+
+    with patiently("reading records, files", hidden=quiet) as advance:
+        return with_worst(merge(folders, advance))
 
 
 def check_csv(option: str, path: Path) -> None:

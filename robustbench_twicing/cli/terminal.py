@@ -4,14 +4,28 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Mapping
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 from rich.console import Console as RichConsole
 from rich.console import ConsoleOptions, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 
 from ..files.printable import printable, printable_lines
+
+LOG_EVERY = 10.0
+"""Seconds between two lines of a log."""
+PATIENCE = 2.0
+"""Seconds after which something is said of what is waited for."""
+BAR = 16
+"""Cells of a bar."""
 
 
 class Console(RichConsole):
@@ -103,3 +117,73 @@ def is_broken(stream: TextIO) -> bool:
         os.close(nowhere)
         return True
     return False
+
+
+@contextmanager
+def patiently(words: str, *, hidden: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """Say on standard error what is waited for, once that takes longer than `PATIENCE`.
+
+    Nothing is to be written inside.
+
+    Args:
+        words: what is done.
+        hidden: show nothing.
+
+    Yields:
+        A function that is told how many of how many steps are done.
+    """
+    waiting = _Waiting(words)
+    timer = threading.Timer(PATIENCE, waiting.show)
+    timer.daemon = True
+    if not hidden:
+        timer.start()
+    try:
+        yield waiting.advance
+    finally:
+        timer.cancel()
+        waiting.end()
+
+
+class _Waiting:
+    """A line that changes on a terminal, lines in a log."""
+
+    def __init__(self, words: str) -> None:
+        self.words, self.done, self.total = words, 0, 0
+        self.console = Console(stderr=True)
+        self.live: Live | None = None
+        self.lock, self.ended = threading.Lock(), False
+        self.last_line = float("inf")  # nothing is shown yet
+
+    def advance(self, done: int, total: int) -> None:
+        self.done, self.total = done, total
+        if time.perf_counter() - self.last_line > LOG_EVERY:
+            self._write()
+
+    def show(self) -> None:
+        with self.lock:
+            if self.ended:
+                return
+            if self.console.is_terminal:
+                self.live = Live(self, console=self.console, transient=True, refresh_per_second=4)
+                self.live.start()
+            else:
+                self._write()
+
+    def end(self) -> None:
+        with self.lock:
+            self.ended = True
+            if self.live is not None:
+                self.live.stop()
+
+    def __str__(self) -> str:
+        return printable(f"{self.words}, {self.done} of {self.total}" if self.total else self.words)
+
+    def __rich__(self) -> RenderableType:
+        grid = Table.grid(padding=(0, 1))
+        bar = ProgressBar(total=self.total or None, completed=self.done, width=BAR)
+        grid.add_row(bar, Text(str(self)))
+        return grid
+
+    def _write(self) -> None:
+        self.last_line = time.perf_counter()
+        sys.stderr.write(f"{self}\n")

@@ -4,6 +4,7 @@ Read it in this order:
 
 - `tasks`: a data set and its conditions; `validation`: what is refused before any work.
 - `manifest`: what run.json says; `options`: how it is computed, and which parts a process takes.
+- `standing/`: how far a run is that was begun, for which no network is needed.
 - `runner`: the loop over models, data sets and parts; parts that are there are kept.
 - `part`: one range of images under all conditions: `clean_step`, `attack_step`, `corruption_step`.
 - `survivors`: attacks on those images alone that no attack before has fooled.
@@ -22,6 +23,7 @@ __all__ = [
     "part",
     "progress",
     "runner",
+    "standing",
     "tasks",
     "validation",
 ]

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ..classifiers.classifier import Classifier
-from ..data.dataset import Dataset, Remark
-from ..data.summary import SURVEYED, survey, typical_side
+from ..classifiers.known_models import ModelFacts
+from ..data.dataset import Dataset
+from ..data.summary import SURVEYED, Survey, survey, typical_side
 from ..data.suspicions import severities_in_one_array, suspicions
 from ..errors import UserError
 from ..records.manifest import DatasetRecord, Evaluation, Manifest
@@ -16,17 +17,37 @@ from .validation import count_logits
 
 
 def make_manifest(
-    models: Mapping[str, Classifier],
+    models: Mapping[str, Classifier] | Mapping[str, ModelFacts],
     tasks: Sequence[Task],
     options: Options,
     *,
     left_out: Sequence[str],
     part_size: int,
     device: str,
+    remarks: bool = True,
 ) -> Manifest:
-    """What the run is, before anything is computed."""
+    """What the run is, before anything is computed.
+
+    Args:
+        models: label to model.
+        tasks: data sets, each with its conditions.
+        options: how the run is computed.
+        left_out: see `Manifest`.
+        part_size: see `Manifest`.
+        device: see `Manifest`.
+        remarks: whether to say what looks wrong with the images, for which many of them are looked
+            into; what run it is does not depend on that.
+
+    Raises:
+        UserError: an array of corrupted images.
+    """
     datasets = [
-        (dataset_record(task), task.data, survey(task.data, most=SURVEYED)) for task in tasks
+        (
+            dataset_record(task, sides=remarks),
+            task.data,
+            survey(task.data, most=SURVEYED) if remarks else None,
+        )
+        for task in tasks
     ]
     for task in tasks:
         _refuse_severities(task.data)
@@ -37,15 +58,7 @@ def make_manifest(
     evaluations = tuple(
         Evaluation(
             *(label, model.record, model.preprocessing),
-            _with_remarks(
-                record,
-                suspicions(
-                    data,
-                    surveyed,
-                    model.preprocessing,
-                    data.num_classes or count_logits(label, model),
-                ),
-            ),
+            _with_remarks(record, data, surveyed, label, model),
             images,
         )
         for label, model in models.items()
@@ -76,15 +89,25 @@ def _refuse_severities(data: Dataset) -> None:
         )
 
 
-def _with_remarks(record: DatasetRecord, remarks: Sequence[Remark]) -> DatasetRecord:
+def _with_remarks(
+    record: DatasetRecord,
+    data: Dataset,
+    surveyed: Survey | None,
+    label: str,
+    model: Classifier | ModelFacts,
+) -> DatasetRecord:
     """With what looks wrong with the images, for the network that will see them."""
+    if surveyed is None:
+        return record
+    classes = data.num_classes or count_logits(label, model)
+    remarks = tuple(suspicions(data, surveyed, model.preprocessing, classes))
     flags = tuple(remark.flag for remark in remarks)
     sentences = tuple(remark.sentence for remark in remarks)
     return replace(record, flags=(*record.flags, *flags), notes=(*record.notes, *sentences))
 
 
-def dataset_record(task: Task) -> DatasetRecord:
-    """What the manifest says of a data set; where it is corrupted, how large its images are."""
+def dataset_record(task: Task, *, sides: bool) -> DatasetRecord:
+    """What the manifest says of a data set; with ``sides``, how large corrupted images are."""
     data = task.data
     corrupted = any(condition.images is not None for condition in task.conditions)
     return DatasetRecord(
@@ -99,6 +122,6 @@ def dataset_record(task: Task) -> DatasetRecord:
         flags=data.flags,
         skipped=data.skipped,
         limit_seed=data.limit_seed,
-        typical_side=typical_side(data) if corrupted else None,
+        typical_side=typical_side(data) if corrupted and sides else None,
         right_labels_sha256=None if data.several is None else data.several.sha256,
     )

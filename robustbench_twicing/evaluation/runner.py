@@ -1,11 +1,11 @@
 """The one loop: models, batches, conditions."""
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import filterfalse, islice, takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 
 import pandas as pd
@@ -17,25 +17,21 @@ from ..classifiers.efficiency import fitting_batch
 from ..classifiers.gradient import eval_mode
 from ..classifiers.kernels import describe_kernels
 from ..classifiers.network_state import NetworkState
-from ..classifiers.precision import check_precision, full_fp32
+from ..classifiers.precision import full_fp32
 from ..conditions.condition import Condition
-from ..data.image_maker import Maker
 from ..data.loader import load_batches
-from ..errors import UserError
 from ..records.adversarial import FOLDER as ADVERSARIAL
 from ..records.adversarial import AdversarialStore
 from ..records.compaction import compact, compact_around
 from ..records.cost import CostMeter
-from ..records.failures import Attempted, Work, quarantine_damaged_parts
-from ..records.manifest import Evaluation
-from ..records.run_folder import RunFolder, part_size_of
+from ..records.failures import Work
+from ..records.run_folder import RunFolder
 from ..records.session import describe_environment, session
-from .manifest import make_manifest
-from .options import PART_OF_AUTO, Options
+from .options import Options
 from .part import evaluate_part
 from .progress import Report, Step, Stop, silent
+from .standing.look import open_run, prepare, unfinished
 from .tasks import Context, Task, rescored
-from .validation import check_request, check_same_images, check_survivors
 
 log = logging.getLogger(__name__)
 __all__ = ["Options", "Run", "evaluate_models", "units"]
@@ -64,6 +60,10 @@ class Run:
         return pd.concat(frames, ignore_index=True)
 
 
+def unheard(line: str) -> None:
+    """Is told, and tells nobody."""
+
+
 def evaluate_models(
     models: Mapping[str, Classifier],
     tasks: Sequence[Task],
@@ -73,6 +73,7 @@ def evaluate_models(
     left_out: Sequence[str] = (),
     report: Report = silent,
     stop: Stop | None = None,
+    say: Callable[[str], None] = unheard,
 ) -> Run:
     """Evaluate models, one after the other, into one run folder; parts that are there are kept.
 
@@ -84,33 +85,23 @@ def evaluate_models(
         left_out: names of data sets that the reader would expect and that are not evaluated.
         report: told of finished work.
         stop: asked between two parts whether to end there; the run is then incomplete.
+        say: told in a sentence how far a run is that goes on.
 
     Raises:
         UserError: as `evaluate`.
     """
     stop = stop or Stop()
-    check_request(models, tasks)
-    if options.survivors:
-        check_survivors(tasks)
+    standing = open_run(models, tasks, out=out, options=options, left_out=left_out)
+    finished, told = standing.finished, say if standing.begun else unheard
+    if not finished:
+        told(str(standing))
+    folder, works = standing.folder, standing.works
     device = choose_device(options.device)
-    check_precision(options.attack_precision, device)
-    manifest = make_manifest(
-        models,
-        tasks,
-        options,
-        left_out=left_out,
-        part_size=part_size_of(out) or options.part_size or options.batch_size or PART_OF_AUTO,
-        device=device.type,
-    )
-    folder = RunFolder.create_or_continue(out, manifest)
     tasks_by_name = {task.data.name: task for task in tasks}
-    score_8bit = _score_8bit(folder, options)
     note = describe_environment(device) | {
         "kernels": describe_kernels(models.values()),
         "batch_size": options.batch_size or "auto",
     }
-    attempted = Attempted()
-    works = [_work(folder, item, options, attempted) for item in folder.manifest.evaluations]
     # A look at a finished run leaves it as it is.
     noted = (
         nullcontext()
@@ -123,8 +114,6 @@ def evaluate_models(
                 break
             evaluation = work.evaluation
             classifier, task = models[evaluation.label], tasks_by_name[evaluation.dataset.name]
-            by_key = {condition.key: condition for condition in task.conditions}
-            conditions = [by_key[key] for key in evaluation.conditions]
             space = task.data.space
             with _ready(classifier, device):
                 context = Context(
@@ -136,47 +125,28 @@ def evaluate_models(
                     options.attack_precision,
                     _store(folder, options),
                     options.batch_size or folder.manifest.part_size,
-                    rescored(task.data, options.seed, score_8bit),
+                    rescored(task.data, options.seed, folder.manifest.score_8bit),
                     survivors=options.survivors,
                     draws=options.draws,
                 )
-                _evaluate(context, conditions, work, options, stop)
-    attempted.say()
+                _evaluate(context, task, work, options, stop)
+    standing.attempted.say()
+    if finished:
+        told(str(standing))  # not before its images have been looked into
     return Run(folder)
 
 
-def _score_8bit(folder: RunFolder, options: Options) -> str:
-    score_8bit = folder.manifest.score_8bit
-    if options.score_8bit not in (None, score_8bit):
-        raise UserError(
-            f"{folder.path} was begun with --score-8bit {score_8bit}, not {options.score_8bit}; "
-            "leave the option out, or use another --out"
-        )
-    return score_8bit
-
-
-def _work(
-    folder: RunFolder, evaluation: Evaluation, options: Options, attempted: Attempted
-) -> Work:
-    parts = options.shard.parts(range(folder.part_count(evaluation)))
-    # Before a finished run is taken for one that needs no note of who worked on it.
-    quarantine_damaged_parts(folder, evaluation, parts, options.shard.first_parts(parts))
-    return Work(folder, evaluation, parts, attempted)
-
-
-def _evaluate(
-    context: Context, conditions: Sequence[Condition], work: Work, options: Options, stop: Stop
-) -> None:
+def _evaluate(context: Context, task: Task, work: Work, options: Options, stop: Stop) -> None:
     """One model, on its device, on one data set: parts that are missing, then error rows again."""
     data, folder, evaluation = context.data, work.folder, work.evaluation
     size = folder.manifest.part_size
     compact(folder, evaluation, lambda: stop.now)
-    sources = {one.key: one.images for one in conditions if one.images is not None}
-    maker = Maker(data, context.classifier.preprocessing, sources, options.seed, size)
-    check_same_images(folder, evaluation, maker, conditions)
-    done = len(data) - _images_of(filterfalse(work.is_finished, work.parts), size, len(data))
+    maker, conditions = prepare(work, task, context.classifier.preprocessing, options)
+    sources = maker.sources
+    left = unfinished(work)
+    done = len(data) - _images_of(left, size, len(data))
     context.report(Step(context.label, "", done, done * units(conditions), resumed=True))
-    if all(map(work.is_finished, work.parts)):
+    if not left:
         return  # nothing is locked or written: the folder may be read-only
     if options.batch_size is None:
         context = context._replace(batch_size=fitting_batch(context.classifier, size))

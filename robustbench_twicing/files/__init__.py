@@ -4,9 +4,10 @@
 - `arrays`: NumPy files of bounded size, without pickles.
 - `regular`: no pipes, no devices.
 - `atomic`: files that are there in full or not at all; whether something is there.
+- `memory`: answers kept until what they depend on changes.
 - `printable`: text that cannot steer a terminal.
-- `source_code`: the code of functions and classes by hash.
+- `source_code`: the code of functions and classes, and of this suite, by hash.
 """
 
-__all__ = ["arrays", "atomic", "printable", "regular", "source_code", "text", "yaml_text"]
+__all__ = ["arrays", "atomic", "memory", "printable", "regular", "source_code", "text", "yaml_text"]
 """The modules that other rooms may use."""

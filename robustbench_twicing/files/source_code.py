@@ -4,8 +4,9 @@ import dis
 import inspect
 import re
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -134,3 +135,14 @@ def _is_constant(name: str, value: object) -> bool:
     if name.isupper():
         return isinstance(value, (bool, int, float, str, tuple, list, dict))
     return not name.startswith("_") and isinstance(value, (bool, int, float, str, tuple))
+
+
+@cache
+def suite_sha256() -> str:
+    """SHA-256 over all files of Python of this suite, as they are when it is asked for first."""
+    root = Path(__file__).resolve().parents[2]
+    digest = sha256()
+    for file in sorted(file for name in SHIPPED for file in (root / name).rglob("*.py")):
+        digest.update(f"{file.relative_to(root)}\0".encode())
+        digest.update(sha256(file.read_bytes()).digest())
+    return digest.hexdigest()

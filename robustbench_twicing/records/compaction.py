@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from ..errors import UserError
 from ..files.atomic import asked, final_name, is_left_over, write_atomically
+from ..files.memory import stamp_of
 from .locks import Ownership, sole_user
 from .manifest import SETTINGS, Evaluation
-from .part_files import PartFile, file_name, parts_in
+from .part_files import PartFile, file_name, parts_in, proofs_in
 from .parts import PartRecords, read_parts, write_parts
 from .run_folder import RunFolder
 
@@ -125,6 +126,9 @@ def _join(folder: RunFolder, evaluation: Evaluation, parts: range) -> None:
             held = parts_in(final_name(other))
             if held and _within(held, parts) and other != path:
                 other.unlink(missing_ok=True)
+    proofs = proofs_in(folder.parts_folder(evaluation))
+    proofs.add(path, stamp_of(path), belongs_to)
+    proofs.keep()
 
 
 def _write_proved(path: Path, parts: Sequence[PartRecords], belongs_to: str) -> None:

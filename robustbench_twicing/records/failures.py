@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from ..errors import UserError
+from ..files.memory import stamp_of
 from ..files.printable import name_some
 from .cost import Cost
 from .locks import Ownership
 from .manifest import Evaluation
-from .part_files import Stamp
+from .part_files import Stamp, may_have_errors, proofs_in
 from .parts import DamagedPartError, PartRecords
 from .run_folder import RunFolder
 from .schema import Status
@@ -35,7 +35,7 @@ Positions = Mapping[str, frozenset[int]]
 def quarantine_damaged_parts(
     folder: RunFolder, evaluation: Evaluation, parts: Sequence[int], first: Collection[int]
 ) -> None:
-    """Read the parts that are there, and rename the files that are not what was written.
+    """Read the files that are not proved yet, and rename those that are not what was written.
 
     Nothing is deleted: what can still be read of such a file may matter to its owner.
 
@@ -49,16 +49,22 @@ def quarantine_damaged_parts(
         UserError: the system cannot read or rename a file.
     """
     shared, first = set(parts), set(first)
+    proofs = proofs_in(folder.parts_folder(evaluation))
     with folder.reading():
         for file in folder.files(evaluation):
             if next((part for part in file.parts if part in shared), None) not in first:
                 continue
+            stamp, belongs_to = stamp_of(file.path), folder.belongs_to(evaluation, file.holds)
+            if proofs.has(file.path, belongs_to):
+                continue
             try:
                 folder.read(evaluation, file)
+                proofs.add(file.path, stamp, belongs_to)
             except DamagedPartError as error:
                 aside = _rename(file.path)
                 if aside is not None:
                     log.warning("%s; it is now %s", error, aside.name)
+    proofs.keep()
 
 
 def _rename(path: Path) -> Path | None:
@@ -101,7 +107,7 @@ def failed_parts(
     wanted, failures = set(parts), dict[int, FailedPart]()
     with folder.reading():
         for file in folder.files(evaluation):
-            if wanted.isdisjoint(file.parts) or not _may_have_errors(file.path):
+            if wanted.isdisjoint(file.parts) or not may_have_errors(file.path):
                 continue
             stamp = file.stamp()
             try:
@@ -128,25 +134,6 @@ def keys_and_positions(table: pa.Table) -> Iterator[tuple[str, int]]:
     names = (table[name].to_pylist() for name in ("protocol", "condition", "index"))
     for protocol, condition, position in zip(*names, strict=True):
         yield f"{protocol}:{condition}", position
-
-
-def _may_have_errors(path: Path) -> bool:
-    """What the footer says of a part alone, for few have any: their statuses from first to last."""
-    try:
-        with pq.ParquetFile(path) as file:
-            column = file.schema_arrow.names.index("status")
-            groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-        ranges = [group.column(column).statistics for group in groups]
-        return any(not _excludes_errors(statistics) for statistics in ranges)
-    except (OSError, ValueError, pa.ArrowException):
-        return True  # read as a whole it says what is wrong
-
-
-def _excludes_errors(statistics: "pq.Statistics | None") -> bool:
-    if statistics is None or not statistics.has_min_max:
-        return False
-    low, high = statistics.min, statistics.max
-    return not low <= Status.ERROR.value <= high
 
 
 class Attempted:

@@ -1,15 +1,22 @@
-"""Which files of parts there are.
+"""Which files of parts there are, and what is known of them without reading all of them.
 
 A file holds one part, as it was evaluated, or a range of them, when all of the range were there:
 ``part-000007.parquet``, ``part-000000-000017.parquet``. A narrower file goes before a wider one.
 """
 
 import re
+from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from ..files.atomic import asked
+from ..files.memory import are_settled, forget, keep, recall, stamp_of
+from ..files.source_code import suite_sha256
+from .schema import Status
 
 Stamp = tuple[int, int, int]
 
@@ -84,3 +91,71 @@ def part_files(folder: Path, count: int) -> list[PartFile]:
         PartFile(folder / held[run[0]][0], held[run[0]][1], range(run[0], run[-1] + 1))
         for run in runs
     ]
+
+
+def may_have_errors(path: Path) -> bool:
+    """What the footer says of a part alone, for few have any: their statuses from first to last."""
+    try:
+        with pq.ParquetFile(path) as file:
+            column = file.schema_arrow.names.index("status")
+            groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+        ranges = [group.column(column).statistics for group in groups]
+        return any(not _excludes_errors(statistics) for statistics in ranges)
+    except (OSError, ValueError, pa.ArrowException):
+        return True  # read as a whole it says what is wrong
+
+
+def _excludes_errors(statistics: "pq.Statistics | None") -> bool:
+    if statistics is None or not statistics.has_min_max:
+        return False
+    low, high = statistics.min, statistics.max
+    return not low <= Status.ERROR.value <= high
+
+
+class Proofs:
+    """Which files of an evaluation were read as a whole and were what was written, by their stamps.
+
+    What a disk changes by itself does not show in these. Whoever reads the records finds that, and
+    has to `forget`, so that the same eval finds and repairs it.
+
+    Args:
+        folder: of the parts.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._state = folder, [suite_sha256(), pa.__version__]
+        self._subject = f"parts {folder.resolve()}"
+        kept: dict[str, list[Any]] = recall(self._subject, self._state) or {}
+        self._proofs, self._kept = dict(kept), kept
+
+    def has(self, file: Path, belongs_to: str) -> bool:
+        """Whether a file is the one that was proved to be of these parts."""
+        return self._proofs.get(file.name) == [stamp_of(file), belongs_to]
+
+    def add(self, file: Path, stamp: list[int] | None, belongs_to: str) -> None:
+        """A file was read; it had this stamp before."""
+        self._proofs[file.name] = [stamp, belongs_to]
+
+    def keep(self) -> None:
+        """Keep them on disk: of files that are there, as they were, and not just written."""
+        now = {
+            name: proof
+            for name, proof in self._proofs.items()
+            if proof[0] is not None
+            and proof[0] == stamp_of(self._folder / name)
+            and are_settled([proof[0]])
+        }
+        if now != self._kept:
+            keep(self._subject, self._state, now)
+            self._kept = now
+
+    def forget(self) -> None:
+        """A file is not what was written after all."""
+        self._proofs, self._kept = {}, {}
+        forget(self._subject)
+
+
+@cache
+def proofs_in(folder: Path) -> Proofs:
+    """The proofs of an evaluation, by the folder of its parts: one object in a process."""
+    return Proofs(folder)

@@ -17,7 +17,7 @@ from .identity import not_the_same
 from .locks import Ownership, reader
 from .manifest import PARTS, SETTINGS, Evaluation, Manifest, read_settings
 from .manifest import binding_settings as binding
-from .part_files import PartFile, file_name, part_files
+from .part_files import PartFile, file_name, part_files, proofs_in
 from .parts import (
     REPAIR,
     DamagedPartError,
@@ -72,11 +72,7 @@ class RunFolder:
         """
         foreign = not is_free(path)  # asked first: another process may be about to begin the run
         if is_there(path / SETTINGS):
-            folder = cls.open(path)
-            problem = not_the_same(folder.manifest, manifest)
-            if problem:
-                raise UserError(f"{path}{problem}")
-            return folder
+            return cls.open(path).continued_by(manifest)
         if foreign:
             raise UserError(f"{path} exists and is not a run folder; use another --out")
         try:
@@ -87,6 +83,16 @@ class RunFolder:
         if not write_once(path / SETTINGS, lambda file: file.write_text(text, encoding="utf-8")):
             return cls.create_or_continue(path, manifest)  # another process was first
         return cls(path, manifest)
+
+    def continued_by(self, manifest: Manifest) -> Self:
+        """This folder, which a run with another manifest is to continue.
+
+        Raises:
+            UserError: that would be another run; it says where they differ first.
+        """
+        if problem := not_the_same(self.manifest, manifest):
+            raise UserError(f"{self.path}{problem}")
+        return self
 
     def part_count(self, evaluation: Evaluation) -> int:
         """How many parts the records have when complete."""
@@ -181,7 +187,11 @@ class RunFolder:
             DamagedPartError: it is not what was written there.
             UserError: the system cannot read it, or it is of another schema.
         """
-        records = read_parts(file.path, coded)
+        try:
+            records = read_parts(file.path, coded)
+        except DamagedPartError:
+            proofs_in(file.path.parent).forget()
+            raise
         held = len(records.metas) == len(file.holds)
         if not held or records.belongs_to != self.belongs_to(evaluation, file.holds):
             raise DamagedPartError(
@@ -235,12 +245,3 @@ class RunFolder:
                 f"for {evaluation.label}"
             )
         return Records(frame, finished.costs, finished.flags)
-
-
-def part_size_of(path: Path) -> int:
-    """Images of one part of the run in a folder; 0 where there is none.
-
-    Raises:
-        UserError: as `RunFolder.open`.
-    """
-    return RunFolder.open(path).manifest.part_size if is_there(path / SETTINGS) else 0

@@ -93,7 +93,7 @@ def merge_adapter(state_dict: Mapping[str, Tensor], adapter: str | Path, source:
         UserError: no such adapter, another kind than LoRA, settings that are not supported, or
             matrices that do not fit the weights.
     """
-    file = _adapter_file(Path(adapter).expanduser())
+    file = adapter_file(Path(adapter).expanduser())
     config = _config(file.parent / CONFIG)
     checkpoint = read_checkpoint(file)
     content = checkpoint.content
@@ -118,7 +118,15 @@ def merge_adapter(state_dict: Mapping[str, Tensor], adapter: str | Path, source:
     return Merged(merged, note, checkpoint.sha256)
 
 
-def _adapter_file(path: Path) -> Path:
+def adapter_file(path: Path) -> Path:
+    """The file with an adapter's tensors.
+
+    Args:
+        path: that file, or peft's folder with it.
+
+    Raises:
+        UserError: a folder without one.
+    """
     if not path.is_dir():
         return path
     files = [path / name for name in FILES if (path / name).is_file()]

@@ -88,8 +88,7 @@ def _analyze_models(
     from ...analysis.record import describe, left_out_lines, save
     from ..request.analysis_inputs import open_models_and_images
     from ..request.corruptions import shortfalls
-    from ..request.models import set_threads
-    from ..request.request import default_out, make_run_options
+    from ..request.request import default_out, make_run_options, set_threads
     from ..request.under import read_under
 
     tensors = chosen_tensors(options, analyses)

@@ -35,18 +35,18 @@ def run(
     Returns:
         Exit status: 3 with error rows, 4 with images missing, in any of the runs.
     """
-    from reports import merge, results, with_worst
+    from reports import results
     from reports.statistics.comparison import compare
     from reports.tables.comparing import comparison_notes, tables_by_model
     from reports.tables.formats.as_console import print_notes, print_table
 
     from ..results import exit_status, print_results_json, write_comparison
-    from ..run_folders import check_out, open_runs
+    from ..run_folders import check_out, open_runs, read_runs
     from ..terminal import Console
 
     check_out(out)
     names = parse_names(rename or [])
-    runs = with_worst(merge(open_runs(run_dirs))).renamed(names)
+    runs = read_runs(open_runs(run_dirs), quiet=quiet).renamed(names)
     table = results(runs)
     baseline = names.get(baseline or "", baseline)
     comparison = compare(runs, table, baseline=baseline, intersect=intersect, seed=seed)

@@ -52,7 +52,8 @@ def run(options: EfficiencyOptions) -> None:
     from ...classifiers.device import choose_device
     from ...classifiers.efficiency import measure_efficiency
     from ...evaluation.options import parse_batch_size
-    from ..request.models import load_models, set_threads
+    from ..request.models import load_models
+    from ..request.request import set_threads
     from ..run_folders import check_out
     from ..terminal import Console
 

@@ -87,15 +87,15 @@ def _run_and_transfer(options: TransferOptions) -> int:
 
 
 def _show_both(folders: list[Path], output: Output) -> None:
-    from reports import corruption_scores, merge, results, with_worst
+    from reports import corruption_scores, results
     from reports.tables.formats.as_console import print_table
 
     from ..results import print_results_json
-    from ..run_folders import open_runs
+    from ..run_folders import open_runs, read_runs
     from ..tables import TableOptions, make_tables
     from ..terminal import Console
 
-    runs = with_worst(merge(open_runs(folders)))
+    runs = read_runs(open_runs(folders), quiet=output.quiet)
     table = results(runs)
     if output.json:
         print_results_json(table)

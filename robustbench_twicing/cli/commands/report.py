@@ -150,18 +150,18 @@ def _report(
     normaliser_name: str | None,
     output: Output,
 ) -> int:
-    from reports import corruption_scores, merge, read_normaliser, results, with_worst
+    from reports import corruption_scores, read_normaliser, results
     from reports.statistics.comparison import check_baseline
 
     from ..report_files import say_written, write_images
     from ..results import exit_status
-    from ..run_folders import open_runs
+    from ..run_folders import open_runs, read_runs
 
     folders = open_runs(run_dirs)
     labels = [model.label for folder in folders for model in folder.manifest.evaluations]
     check_baseline(labels, files.baseline)
     reference = None if normaliser_name is None else read_normaliser(normaliser_name)
-    runs = with_worst(merge(folders)).renamed(output.names)
+    runs = read_runs(folders, quiet=output.quiet).renamed(output.names)
     files = files._replace(baseline=output.names.get(files.baseline or "", files.baseline))
     table = results(runs)
     scores = corruption_scores(table, reference=reference)
@@ -201,7 +201,7 @@ def _show(
         _print(tables, output)
     if files.out is not None:
         say_written(save_tables(runs, table, scores, files.out), output)
-        say_written(write_files(runs, table, scores, files), output)
+        say_written(write_files(runs, table, scores, files, quiet=output.quiet), output)
     if options.named or not files.page:
         _write(tables, files, output)
 

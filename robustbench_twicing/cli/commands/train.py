@@ -93,7 +93,7 @@ def run(options: TrainOptions) -> None:
     from ...training.recipes import choose_recipe
     from ...training.session import train
     from ..request.data_sets import one_data, open_images
-    from ..request.models import set_threads
+    from ..request.request import set_threads
     from ..terminal import Console
 
     _check_start(options.start, options.weights, options.arch_override)

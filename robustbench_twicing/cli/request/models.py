@@ -1,39 +1,22 @@
 """From --model and the options about networks to classifiers."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast, get_args
-
-import torch
+from typing import Any, NamedTuple, get_args
 
 from ...checkpoints.contents import Choice
 from ...classifiers.classifier import Classifier
-from ...classifiers.loading import load_model
+from ...classifiers.known_models import ModelFacts, load_and_keep, recall_model
 from ...classifiers.user_code import is_user_code
 from ...data.preprocessing import IMAGENET_MEAN, IMAGENET_STD
 from ...errors import UserError
 from ...evaluation.tasks import Task
 from ...evaluation.validation import check_request
+from ...models.family import ModelRecord
 from .command import OF_PIXELS
 from .options import EvalOptions
 
 NO_ADAPTER = "none"
 """Of --adapter: a model without any, among others with one."""
-
-
-def set_threads(threads: int | None) -> None:
-    """Limit the network's CPU threads.
-
-    Args:
-        threads: how many; None for torch's own choice.
-
-    Raises:
-        UserError: not a positive number.
-    """
-    if threads is None:
-        return
-    if threads < 1:
-        raise UserError(f"--threads {threads} is not a positive number")
-    torch.set_num_threads(threads)
 
 
 class LoadedModels(NamedTuple):
@@ -70,7 +53,7 @@ def load_models(options: EvalOptions, tasks: Sequence[Task] = ()) -> LoadedModel
     loaded, left_out = list[tuple[str, Classifier]](), list[str]()
     for argument, label, adapter in zip(options.model, labels, adapters, strict=True):
         try:
-            model = _load(options, argument, adapter)
+            model = load_and_keep(**_arguments(options, argument, adapter))
             if skip and tasks:
                 check_request({label or model.record.model: model}, tasks)
             loaded.append((label, model))
@@ -82,8 +65,8 @@ def load_models(options: EvalOptions, tasks: Sequence[Task] = ()) -> LoadedModel
         raise UserError(f"no model is left to evaluate: {'; '.join(left_out)}")
     given = [label for label, _ in loaded] if options.label else []
     models = [model for _, model in loaded]
-    named = dict(zip(_labels(given, models), models, strict=True))
-    return LoadedModels(named, tuple(left_out))
+    names = _labels(given, [model.record for model in models])
+    return LoadedModels(dict(zip(names, models, strict=True)), tuple(left_out))
 
 
 def _check_options(options: EvalOptions) -> None:
@@ -120,21 +103,43 @@ def _check_counts(options: EvalOptions) -> None:
             )
 
 
-def _load(options: EvalOptions, argument: str, adapter: str) -> Classifier:
+def known_models(options: EvalOptions) -> Mapping[str, ModelFacts] | None:
+    """What is known of every --model, under its label, because it was loaded before.
+
+    Returns:
+        None where only loading can tell, also what is wrong.
+    """
+    adapters = options.adapter or [NO_ADAPTER] * len(options.model)
+    facts = list[ModelFacts]()
+    try:
+        _check_options(options)
+        for argument, adapter in zip(options.model, adapters, strict=True):
+            known = recall_model(**_arguments(options, argument, adapter))
+            if known is None:
+                return None
+            facts.append(known)
+        labels = _labels(options.label, [model.record for model in facts])
+    except UserError:
+        return None  # loading says what is wrong
+    return dict(zip(labels, facts, strict=True))
+
+
+def _arguments(options: EvalOptions, argument: str, adapter: str) -> dict[str, Any]:
+    """As `load_model` takes them."""
     name, _, checkpoint = argument.partition("=")
-    return load_model(
-        name,
-        checkpoint or options.checkpoint,
-        weights=cast(Any, options.weights),
-        num_classes=options.num_classes,
-        arch_override=options.arch_override,
-        attention=options.attention,
-        kernels=cast(Any, _kernels(options)),
-        memory_format=options.memory_format,
-        normalize=parse_normalize(options.normalize),
-        adapter=None if adapter == NO_ADAPTER else adapter,
+    return {
+        "name": name,
+        "checkpoint": checkpoint or options.checkpoint,
+        "weights": options.weights,
+        "num_classes": options.num_classes,
+        "arch_override": options.arch_override,
+        "attention": options.attention,
+        "kernels": _kernels(options),
+        "memory_format": options.memory_format,
+        "normalize": parse_normalize(options.normalize),
+        "adapter": None if adapter == NO_ADAPTER else adapter,
         **pixels_asked(options),
-    )
+    }
 
 
 def pixels_asked(options: EvalOptions) -> dict[str, Any]:
@@ -187,13 +192,13 @@ def _check_user_code(options: EvalOptions, checkpoint: str | None) -> None:
             raise UserError(f"{option} does nothing for a model of your own code; leave it out")
 
 
-def _labels(given: Sequence[str], models: Sequence[Classifier]) -> list[str]:
+def _labels(given: Sequence[str], models: Sequence[ModelRecord]) -> list[str]:
     """Given labels, or model names, with the file's hash where two would collide."""
-    names = list(given) or [model.record.model for model in models]
+    names = list(given) or [model.model for model in models]
     labels = list(names)
     for index, model in enumerate(models):
         if not given and names.count(names[index]) > 1:
-            digest = model.record.checkpoint_sha256 or model.record.weights_sha256
+            digest = model.checkpoint_sha256 or model.weights_sha256
             labels[index] = f"{names[index]}#{digest[:8]}"
     for label in labels:
         if labels.count(label) > 1:

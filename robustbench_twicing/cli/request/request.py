@@ -6,6 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
+
 from ...classifiers.classifier import Classifier
 from ...classifiers.device import choose_device
 from ...data.crop_cache import cache_crops
@@ -16,7 +18,7 @@ from ...files.printable import folder_name, one_line
 from .conditions import read_conditions, with_norm
 from .corruptions import shortfalls
 from .data_sets import find_sources
-from .models import load_models, set_threads
+from .models import load_models
 from .options import EvalOptions
 from .tasks import conditions_by_set, open_tasks
 
@@ -41,8 +43,31 @@ class Request(NamedTuple):
     models_left_out: tuple[str, ...] = ()
 
 
-def make_request(options: EvalOptions) -> Request:
-    """Check and load everything that the options name.
+class Asked(NamedTuple):
+    """All of a request but its networks.
+
+    Attributes:
+        tasks: see `Request`, as for all that is not named here.
+        options: likewise.
+        left_out: likewise.
+        summary: what --data-root holds; empty without it.
+        lacking: warnings about the data sets.
+    """
+
+    tasks: Sequence[Task]
+    options: Options
+    left_out: tuple[str, ...]
+    summary: str
+    lacking: tuple[str, ...]
+
+    def messages(self, models_left_out: Sequence[str] = ()) -> tuple[str, ...]:
+        """Lines for the user."""
+        warnings = [*self.lacking, *models_left_out]
+        return tuple(filter(None, (self.summary, *(f"warning: {line}" for line in warnings))))
+
+
+def ask(options: EvalOptions) -> Asked:
+    """Check all that the options name, and open the data; no network is built.
 
     Args:
         options: as typed.
@@ -62,16 +87,29 @@ def make_request(options: EvalOptions) -> Request:
     if options.cache is not None:
         tasks = _cached(tasks, Path(options.cache))
     lacking = [line for task in tasks for line in shortfalls(task.conditions, task.data)]
-    loaded = load_models(options, tasks)
+    warnings = tuple(map(one_line, lacking))
+    return Asked(tasks, run_options, sources.left_out, sources.summary, warnings)
+
+
+def make_request(options: EvalOptions, asked: Asked | None = None) -> Request:
+    """Check and load everything that the options name.
+
+    Args:
+        options: as typed.
+        asked: `ask` of them, where that was done before.
+
+    Raises:
+        UserError: anything that is missing, unknown or contradictory.
+    """
+    asked = asked or ask(options)
+    loaded = load_models(with_norm(options), asked.tasks)
     models_left_out = tuple(f"left out: {one_line(line)}" for line in loaded.left_out)
-    warnings = [*(one_line(line) for line in lacking), *models_left_out]
-    messages = (sources.summary, *(f"warning: {line}" for line in warnings))
     return Request(
         models=loaded.models,
-        tasks=tasks,
-        options=run_options,
-        left_out=sources.left_out,
-        messages=tuple(filter(None, messages)),
+        tasks=asked.tasks,
+        options=asked.options,
+        left_out=asked.left_out,
+        messages=asked.messages(models_left_out),
         models_left_out=models_left_out,
     )
 
@@ -96,6 +134,22 @@ def make_run_options(options: EvalOptions) -> Options:
         "batch_size": parse_batch_size(options.batch_size),
     }
     return Options(**values)
+
+
+def set_threads(threads: int | None) -> None:
+    """Limit the network's CPU threads.
+
+    Args:
+        threads: how many; None for torch's own choice.
+
+    Raises:
+        UserError: not a positive number.
+    """
+    if threads is None:
+        return
+    if threads < 1:
+        raise UserError(f"--threads {threads} is not a positive number")
+    torch.set_num_threads(threads)
 
 
 def default_out(label: str) -> Path:

@@ -17,9 +17,9 @@ from ...evaluation.validation import check_classes, count_logits
 from ...files.printable import count, name_some
 from ...records.sources import Source, is_source, read_sources, saved_dataset, transferred
 from ..run_folders import open_runs
-from .models import load_models, set_threads
+from .models import load_models
 from .options import EvalOptions
-from .request import Request, make_request, make_run_options
+from .request import Request, make_request, make_run_options, set_threads
 
 CONTROL = "noise"
 """Beside each budget: what the target loses to changes of that size that nobody aimed."""

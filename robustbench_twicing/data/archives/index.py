@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import UnreadableError, UserError
 from ...files.atomic import write_atomically
+from ...files.memory import cache_folder
 from ...files.regular import check_regular
 from ..stored import Stamp, stamp_of
 
@@ -26,13 +27,6 @@ FORMAT = 3
 GROUP = 50_000
 """Rows that are read together; names are sorted, so that few groups hold those of one folder."""
 _FACTS = b"robustbench_twicing"
-
-
-def index_folder() -> Path:
-    """Where tables are kept: ``$ROBUSTBENCH_TWICING_CACHE``, or in the user's folder of caches."""
-    if own := os.environ.get("ROBUSTBENCH_TWICING_CACHE"):
-        return Path(own).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "robustbench_twicing"
 
 
 def stamp_now(path: Path) -> Stamp:
@@ -63,7 +57,7 @@ def remembered(path: Path, make: "Callable[[], pa.Table]", filters: Any = None) 
 
     path = path.resolve()
     name = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
-    file = index_folder() / f"{name}-{FORMAT}.parquet"
+    file = cache_folder() / f"{name}-{FORMAT}.parquet"
     facts = json.dumps([str(path), *stamp_now(path)]).encode()
     table = _read(file, facts, filters)
     if table is not None:

@@ -252,12 +252,12 @@ def test_two_models_of_one_label_are_refused(
 
 
 def test_a_bug_keeps_its_traceback(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    from robustbench_twicing.evaluation import runner
+    from robustbench_twicing.evaluation.standing import look
 
     def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(runner, "make_manifest", lambda *_, **__: fail())
+    monkeypatch.setattr(look, "make_manifest", lambda *_, **__: fail())
     with pytest.raises(ZeroDivisionError):
         site.eval()
 

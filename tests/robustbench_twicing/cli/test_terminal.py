@@ -1,16 +1,18 @@
-"""Streams that are closed, full or gone: no file is written into, no result is lost."""
+"""Streams that are closed, full or gone lose no result; what takes long says so."""
 
+import io
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from robustbench_twicing.cli import results
+from robustbench_twicing.cli import results, terminal
 from robustbench_twicing.cli.app import main
-from robustbench_twicing.cli.terminal import prepare_streams
+from robustbench_twicing.cli.terminal import _Waiting, patiently, prepare_streams
 from robustbench_twicing.errors import UserError
 from tests.robustbench_twicing.cli.conftest import Site
 
@@ -48,7 +50,7 @@ def test_closed_streams_are_no_mistake() -> None:
 
 OPEN = """
 import os, sys
-from robustbench_twicing.cli.terminal import prepare_streams
+from robustbench_twicing.cli.terminal import _Waiting, patiently, prepare_streams
 prepare_streams()
 print("nowhere", file=sys.stdout)
 print("nowhere", file=sys.stderr)
@@ -116,3 +118,48 @@ def test_tables_are_shown_where_files_cannot_be_written(
         "run/results.csv cannot be written: Read-only file system; --out DIR writes into another "
         "folder\n"
     )
+
+
+def test_what_takes_long_is_said_in_a_log_and_counted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "PATIENCE", 0.0)
+    monkeypatch.setattr(terminal, "LOG_EVERY", -1.0)
+    with patiently("reading") as advance:
+        for thread in threading.enumerate():
+            if isinstance(thread, threading.Timer):
+                thread.join()
+        advance(3, 8)
+    assert capsys.readouterr().err == "reading\nreading, 3 of 8\n"
+
+
+@pytest.mark.parametrize(("patience", "hidden"), [(60.0, False), (0.0, True)])
+def test_what_is_quick_or_hidden_says_nothing(
+    patience: float,
+    hidden: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(terminal, "PATIENCE", patience)
+    monkeypatch.setattr(terminal, "LOG_EVERY", -1.0)
+    with patiently("reading", hidden=hidden) as advance:
+        advance(1, 2)
+    assert capsys.readouterr().err == ""
+    for timer in (one for one in threading.enumerate() if isinstance(one, threading.Timer)):
+        timer.join(30)
+        assert not timer.is_alive()
+
+
+def test_a_terminal_shows_a_bar_that_is_gone_afterwards() -> None:
+    stream = io.StringIO()
+    shown = _Waiting("reading")
+    shown.advance(3, 8)
+    shown.console = terminal.Console(file=stream, force_terminal=True, width=60)
+    shown.show()
+    assert shown.live is not None
+    shown.live.refresh()
+    shown.end()
+    shown.show()  # too late
+    assert "━" in stream.getvalue()
+    assert "reading, 3 of 8" in stream.getvalue()
+    assert not shown.live.is_started

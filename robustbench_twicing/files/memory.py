@@ -1,0 +1,109 @@
+"""Answers that take long to find, kept on disk until anything that they depend on has changed.
+
+A question is a subject, which has one answer kept at a time, and a state: whatever decides the
+answer. An answer is given only to the very state that it was kept for.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import time
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..errors import UserError
+from .atomic import write_atomically
+from .text import read_json
+
+log = logging.getLogger(__name__)
+FORMAT = 1
+"""Version of the files; part of their names."""
+SETTLED = 2.0
+"""Seconds after which another change of a file is sure to show in its times: on most disks a tick
+of their clock is some milliseconds, on some network drives a second."""
+Stamp = list[int]
+"""Of a file: inode, size in bytes, and when its content and anything of it changed, in ns."""
+
+
+def cache_folder() -> Path:
+    """Where answers are kept: ``$ROBUSTBENCH_TWICING_CACHE``, or in the user's folder of caches.
+
+    Raises:
+        UserError: neither is there.
+    """
+    if own := os.environ.get("ROBUSTBENCH_TWICING_CACHE"):
+        return Path(own).expanduser()
+    place = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    try:
+        return Path(place).expanduser() / "robustbench_twicing"
+    except RuntimeError as error:
+        raise UserError(
+            f"{place}: {error}; name a folder for caches by ROBUSTBENCH_TWICING_CACHE"
+        ) from error
+
+
+def stamp_of(path: Path) -> Stamp | None:
+    """How a change of a file shows; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def are_settled(stamps: Iterable[Stamp | None]) -> bool:
+    """Whether all files were changed so long ago that the next change shows in their stamps."""
+    latest = max((max(stamp[2:]) for stamp in stamps if stamp is not None), default=0)
+    return time.time() - latest / 1e9 > SETTLED
+
+
+def recall(subject: str, state: Any) -> Any:
+    """The answer that was kept for this state of a subject; None where there is none."""
+    try:
+        file = _file(subject)
+        kept = read_json(file) if file.is_file() else None
+    except UserError as error:
+        log.info("%s; it is found out anew", error)
+        return None
+    if not isinstance(kept, dict) or kept.get("sha256") != _digest([kept.get("is"), _plain(state)]):
+        return None
+    return kept["is"]
+
+
+def keep(subject: str, state: Any, answer: Any) -> None:
+    """Keep the answer, plain values, in the place of the one before."""
+    content = json.dumps({"is": answer, "sha256": _digest([_plain(answer), _plain(state)])})
+    try:
+        write_atomically(_file(subject), lambda file: file.write_text(content, encoding="utf-8"))
+    except UserError as error:
+        _warn(str(error))
+
+
+def forget(subject: str) -> None:
+    """Keep no answer, as where one has turned out to be wrong."""
+    try:
+        _file(subject).unlink(missing_ok=True)
+    except (OSError, UserError) as error:
+        log.warning("%s cannot be forgotten: %s", subject, error)
+
+
+def _file(subject: str) -> Path:
+    name = hashlib.sha256(os.fsencode(subject)).hexdigest()[:24]
+    return cache_folder() / f"{name}-{FORMAT}.json"
+
+
+@cache
+def _warn(reason: str) -> None:
+    """Once for a reason, however many answers there are."""
+    log.warning("%s; starting again takes as long as the first time", reason)
+
+
+def _plain(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,103 @@
+"""Answers that are kept: given to the same question alone, and never a damaged one."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from robustbench_twicing.files.memory import are_settled, forget, keep, recall, stamp_of
+
+TEXT = st.text(st.characters(codec="utf-8"))
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXT,
+    lambda values: st.lists(values) | st.dictionaries(TEXT, values),
+    max_leaves=8,
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("memory")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROBUSTBENCH_TWICING_CACHE", str(folder))
+        yield folder
+
+
+@given(subject=TEXT, state=PLAIN, other=PLAIN, answer=PLAIN)
+def test_only_the_same_question_has_the_answer(
+    subject: str, state: Any, other: Any, answer: Any
+) -> None:
+    keep(subject, state, answer)
+    assert recall(subject, state) == answer
+    if [other] != state:
+        assert recall(subject, [other]) is None
+    assert recall(f"{subject}.", state) is None
+    forget(subject)
+    assert recall(subject, state) is None
+
+
+def test_one_answer_of_a_subject_is_kept(cache: Path) -> None:
+    before = len(list(cache.iterdir()))
+    for state in range(3):
+        keep("one", state, "answer")
+    assert len(list(cache.iterdir())) == before + 1
+    assert [recall("one", state) for state in range(3)] == [None, None, "answer"]
+
+
+@pytest.mark.parametrize("change", [(b"12345", b"12346"), (b'"is"', b'"si"'), (b"{", b"[")])
+def test_damaged_answers_are_no_answers(cache: Path, change: tuple[bytes, bytes]) -> None:
+    keep("damaged", 1, 12345)
+    (file,) = (file for file in cache.iterdir() if b"12345" in file.read_bytes())
+    content = file.read_bytes()
+    file.write_bytes(content.replace(*change))
+    assert recall("damaged", 1) is None
+    file.write_bytes(content)
+    assert recall("damaged", 1) == 12345
+    file.unlink()
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ROBUSTBENCH_TWICING_CACHE", str(tmp_path / "file" / "below"))
+    for subject in "ab":
+        keep(subject, 1, 1)
+        assert recall(subject, 1) is None
+    said = [message for message in caplog.messages if "takes as long as the first time" in message]
+    assert len(said) <= 2, "the name of a file is in it"
+    assert said
+
+
+def test_content_changed_under_an_old_time_shows_in_the_stamp(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    assert stamp_of(file) is None
+    file.write_text("before")
+    stamp, times = stamp_of(file), file.stat()
+    assert stamp_of(file) == stamp
+    other = tmp_path / "other"
+    other.write_text("afters")
+    os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
+    other.replace(file)
+    now = file.stat()
+    assert (now.st_mtime_ns, now.st_size) == (times.st_mtime_ns, times.st_size)
+    assert stamp_of(file) != stamp
+
+
+def test_files_settle_two_seconds_after_their_last_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    stamp = stamp_of(tmp_path / "file")
+    assert stamp is not None
+    changed = max(stamp[2:]) / 1e9
+    monkeypatch.setattr(time, "time", lambda: changed + 1.9)
+    assert not are_settled([None, stamp])
+    monkeypatch.setattr(time, "time", lambda: changed + 2.1)
+    assert are_settled([None, stamp])
+    assert are_settled([])
