@@ -46,6 +46,10 @@ class Unlike(Exception):
     """Why two entries cannot be compared, in words; `args[0]`."""
 
 
+class OtherImages(Unlike):
+    """They are of other images; those that both have may be compared all the same."""
+
+
 def is_tested(condition: Condition) -> bool:
     """Whether a difference under it is a test of its own.
 
@@ -76,7 +80,7 @@ def pair_of(
     if not intersect:
         _check_data(*entries)
         if counts[0].images != counts[1].images:
-            raise Unlike(OTHER_IMAGES)
+            raise OtherImages(OTHER_IMAGES)
     names = ["scored", "images", *_alike_columns(*entries).values()]
     same = all(getattr(counts[0], name) == getattr(counts[1], name) is not None for name in names)
     if not (same and first in runs.rights and second in runs.rights):
@@ -88,6 +92,25 @@ def pair_of(
 
 
 OTHER_IMAGES = "they were scored on other images, since some could not be read"
+INTERSECT = "; --intersect compares the images that both have"
+
+
+def no_accuracy(status: str, scored: int, *, intersect: bool) -> str:
+    """Why a condition of one model is not compared; empty where it is.
+
+    Args:
+        status: as in `results`.
+        scored: images that have a rank.
+        intersect: whether some of the images are enough.
+    """
+    if status == "survivors":
+        return "is of survivors mode, has no accuracy and is not compared; the worst case is"
+    if status == "error":
+        return "failed and is not compared"
+    if not scored:
+        return "has no scored image and is not compared"
+    is_enough = status == "ok" or intersect
+    return "" if is_enough else f"is incomplete and is not compared{INTERSECT}"
 
 
 def other_ensemble(first_entry: Entry, second_entry: Entry) -> str:
@@ -122,7 +145,7 @@ def match(runs: Runs, first: int, second: int, *, intersect: bool = False) -> Ma
     first_images, second_images = (rows["image"].to_numpy(object) for rows in matched)
     if not np.array_equal(first_images, second_images):
         if not intersect:
-            raise Unlike(OTHER_IMAGES)
+            raise OtherImages(OTHER_IMAGES)
         _, *positions = np.intersect1d(first_images, second_images, return_indices=True)
         order = np.argsort(positions[0])  # as in the data set, not as the ids were read
         matched = Matched(
@@ -158,7 +181,7 @@ def _check_data(first_entry: Entry, second_entry: Entry) -> None:
         images_identity(second_entry.evaluation.dataset),
     )
     if difference:
-        raise Unlike(f"the data sets differ: {_differ(difference)}")
+        raise OtherImages(f"the data sets differ: {_differ(difference)}")
 
 
 def _differ(difference: Difference) -> str:

@@ -18,7 +18,15 @@ from ..merging.entry import Entry
 from ..merging.runs import Runs
 from ..text.csv_text import save_csv
 from .changed import ABOUT, CHANGED, changed_images, save_changed
-from .comparable import Unlike, is_tested, other_ensemble, pair_of
+from .comparable import (
+    INTERSECT,
+    OtherImages,
+    Unlike,
+    is_tested,
+    no_accuracy,
+    other_ensemble,
+    pair_of,
+)
 from .paired import SIGNIFICANT, Pair, difference_interval, holm, mcnemar
 
 ROWS = (
@@ -28,7 +36,6 @@ ROWS = (
     *("baseline_flags", "flags"),
 )
 ALL_IMAGES = "all"
-INTERSECT = "; --intersect compares the images that both have"
 Place = tuple[str, str, str]
 """Data set (as the run calls it), protocol and condition."""
 
@@ -159,8 +166,8 @@ class _Comparing:
     def finish(self) -> Comparison:
         """Correct the p values over all rows that are tests of their own."""
         if not self.rows:
-            reasons = "; ".join(self.notes)
-            raise UserError(f"nothing can be compared with {self.baseline}: {reasons}")
+            why = "; ".join(dict.fromkeys(self.notes))
+            raise UserError(f"nothing can be compared with {self.baseline}: {why}")
         rows = pd.DataFrame(self.rows)
         tests = rows[rows["p_holm"].notna()].groupby(["norm", "is_worst"], sort=False)["p"]
         for _, p in tests:
@@ -172,11 +179,9 @@ class _Comparing:
 
     def _is_scored(self, place: Place, label: str, first: int, second: int) -> bool:
         for name, position in ((self.baseline, first), (label, second)):
-            status = self.statuses[position]
-            if status == "error" or (status == "incomplete" and not self.intersect):
-                what = "failed" if status == "error" else "is incomplete"
-                hint = "" if status == "error" else INTERSECT
-                self.notes.append(f"{name}: {place[-1]} {what} and is not compared{hint}")
+            status, scored = self.statuses[position], self.runs.counts[position].scored
+            if why := no_accuracy(status, scored, intersect=self.intersect):
+                self.notes.append(f"{name}: {place[-1]} {why}")
                 return False
         if unlike := other_ensemble(self.runs.entries[first], self.runs.entries[second]):
             self.notes.append(f"{label}: {place[-1]} is not compared: {unlike}")
@@ -214,7 +219,7 @@ class _Comparing:
         try:
             return pair_of(self.runs, first, second, intersect=self.intersect)
         except Unlike as reason:
-            hint = "" if self.intersect else _hint(str(reason))
+            hint = INTERSECT if isinstance(reason, OtherImages) else ""
             raise UserError(
                 f"{label} cannot be compared with {self.baseline} under {place[-1]}: {reason}{hint}"
             ) from reason
@@ -243,7 +248,3 @@ def _absent(
                 places.setdefault((dataset, protocol), []).append(condition)
         for (dataset, protocol), conditions in places.items():
             yield f"{name} has no {', '.join(conditions)} on {dataset} under protocol {protocol}"
-
-
-def _hint(reason: str) -> str:
-    return INTERSECT if "data sets differ" in reason or "not be read" in reason else ""

@@ -35,7 +35,10 @@ def targeted(runs: Runs, rows: pd.DataFrame, choices: Choices) -> Iterator[Table
     table = fill("targeted", title, runs, rows[labels], specs)
     for number, condition in reversed(list(enumerate(conditions))):
         at = len(SHOWN) * number
-        right, hit = table.frame[at], table.frame[at + 1]
         column = Column("wrong otherwise", condition)
-        table = table.with_columns([column], (100 - right - hit).to_frame(), at=at + 2)
+        # From the counts: 100 less two rounded percentages may fall below 0.
+        counts = [runs.counts[entry] for entry in table.entries[:, at]]
+        others = [100 * (of.scored - of.right - of.goal_hits) / max(1, of.scored) for of in counts]
+        values = pd.Series(others, table.frame.index).where(table.frame[at].notna())
+        table = table.with_columns([column], values.to_frame(), at=at + 2)
     yield table

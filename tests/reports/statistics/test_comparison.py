@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from reports import merge, results
+from reports.metrics.worst import with_worst
 from reports.statistics.changed import CHANGED
 from reports.statistics.comparison import ROWS, Comparison, compare, save_comparison
 from reports.statistics.paired import Pair, difference_interval, holm, mcnemar
@@ -280,6 +281,47 @@ def test_incomplete_runs_are_compared_only_when_asked(tmp_path: Path) -> None:
     comparison = both(tmp_path, options, intersect=True)
     assert comparison.rows["n_images"].tolist() == [4, 4]
     assert comparison.rows["images"].tolist() == ["4 common of 8 and 8"] * 2
+
+
+@pytest.mark.slow
+def test_attacks_on_the_images_that_others_left_are_not_compared(tmp_path: Path) -> None:
+    """Each model has other survivors, so that their accuracies are of other images."""
+    a: Outcomes = {
+        "clean": [0, 0, 0, 0, 1, 0, 2, 0],
+        "fgsm@1/255": [0, 0, 1, 1, "inherited", 0, "inherited", 1],
+        "pgd@1/255": [0, 1, "inherited", "inherited", "inherited", 0, "inherited", "inherited"],
+    }
+    b: Outcomes = {
+        "clean": [0, 0, 0, 0, 0, 0, 0, 0],
+        "fgsm@1/255": [0, 0, 0, 1, 1, 0, 0, 1],
+        "pgd@1/255": [0, 1, 0, "inherited", "inherited", 0, 1, "inherited"],
+    }
+    runs = with_worst(merge([write_run(tmp_path, {"a": a, "b": b}, mode="survivors")]))
+    for intersect in (False, True):
+        comparison = compare(runs, results(runs), intersect=intersect)
+        assert comparison.rows["condition"].tolist() == ["clean", "worst@1/255"]
+        worst = comparison.rows.to_dict("records")[1]
+        assert (worst["baseline_top1"], worst["top1"]) == (25, 37.5)
+        assert comparison.notes == tuple(
+            f"a: {name} is of survivors mode, has no accuracy and is not "
+            "compared; the worst case is"
+            for name in ("fgsm@1/255", "pgd@1/255")
+        )
+
+
+@pytest.mark.slow
+def test_a_condition_without_any_scored_image_is_not_compared(tmp_path: Path) -> None:
+    """Neither of two models has one, or one of them has none."""
+    none: Outcomes = {"clean": BASE["clean"], "pgd@1/255": [None] * 8}
+    for place, other in (("both", none), ("one", OTHER)):
+        folders = [
+            write_run(tmp_path / place / "a", {"a": none}),
+            write_run(tmp_path / place / "b", {"b": other}),
+        ]
+        comparison = against(folders, intersect=True)
+        assert comparison.rows["condition"].tolist() == ["clean"]
+        wanted = "a: pgd@1/255 has no scored image and is not compared"
+        assert wanted in comparison.notes
 
 
 @pytest.mark.slow

@@ -327,6 +327,20 @@ def test_targeted_attacks_have_three_outcomes(tmp_path: Path) -> None:
     assert "goal hit %" in written.getvalue()
 
 
+@pytest.mark.parametrize(("right", "images"), [(1, 3), (2, 3), (5, 12)])
+def test_images_that_are_wrong_otherwise_are_never_fewer_than_none(
+    right: int, images: int, tmp_path: Path
+) -> None:
+    """100 - 100/3 - 200/3 is below 0 in floating point."""
+    attacked = [RIGHT] * right + [GOAL] * (images - right)
+    outcomes: Outcomes = {"clean": [RIGHT] * images, "pgd-t@1/255": attacked}
+    failed: Outcomes = {"clean": [RIGHT] * images, "pgd-t@1/255": ["error", *attacked[1:]]}
+    (sheet,) = tables("targeted", write_run(tmp_path, {"a": outcomes, "b": failed}))
+    assert sheet.frame[2].iloc[0] == 0
+    assert values(sheet)[2] == "0.00"
+    assert values(sheet, 1) == [""] * 4
+
+
 def test_without_targeted_attacks_no_goals_are_shown(tmp_path: Path) -> None:
     folder = write_run(tmp_path, {"a": ATTACKED})
     assert tables("targeted", folder) == []
