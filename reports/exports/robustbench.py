@@ -104,7 +104,8 @@ def _measured(runs: Runs, label: str, rows: Sequence[_Row]) -> dict[str, Any]:
     clean = next((row for row in rows if row.entry.condition.attack == CLEAN), None)
     attacks = {row.entry.condition.attack: row for row in rows if row.is_at_budget}
     autoattack = attacks.get(AUTOATTACK)
-    robust = attacks.get(WORST) or next(iter(attacks.values()), None)  # no worst case of one attack
+    alone = (row for row in attacks.values() if not row.entry.condition.about.control)
+    robust = attacks.get(WORST) or next(alone, None)  # no worst case of one attack
     images = _images(runs, autoattack or clean or robust)
     flags = {flag for row in rows for flag in flags_of(row.flags)}
     problems = [*_against_autoattack(autoattack), *_against_images(images, flags)]

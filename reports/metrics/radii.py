@@ -62,8 +62,10 @@ class RadiusCurve:
 
     @property
     def area(self) -> float:
-        """Mean accuracy over the budgets from 0 to `reach`, in [0, 1]; exact."""
-        return float(np.minimum(self.radii, self.reach).mean() / self.reach) if self.reach else 0.0
+        """Mean accuracy over the budgets from 0 to `reach`, or at 0 alone, in [0, 1]; exact."""
+        if not self.reach:
+            return float((self.radii > 0).mean())
+        return float(np.minimum(self.radii, self.reach).mean() / self.reach)
 
 
 def radius_curves(runs: Runs, table: pd.DataFrame) -> list[RadiusCurve]:

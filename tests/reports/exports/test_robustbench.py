@@ -85,6 +85,12 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     assert set(keys) - set(json.loads(fewer.to_json())) == absent
 
 
+def test_random_noise_alone_is_no_evidence_of_robustness(tmp_path: Path) -> None:
+    measured = made(tmp_path, {"clean": CLEAN, "noise@4/255": CLEAN}).robustbench_twicing
+    assert (measured.robust_acc, measured.members, measured.interval) == (None, (), None)
+    assert measured.why_not[-1] == "nothing was attacked at 4/255 under protocol pixel"
+
+
 @pytest.mark.parametrize(
     ("outcomes", "facts", "reason"),
     [

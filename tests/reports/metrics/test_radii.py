@@ -114,6 +114,11 @@ def test_the_area_is_that_of_the_staircase() -> None:
     assert curve(radii).area == pytest.approx(exact)
 
 
+def test_a_search_that_finds_nothing_leaves_every_right_image_right() -> None:
+    """There is no range of budgets then: no example has a distance, and none was asked for."""
+    assert curve([0, np.inf, np.inf, np.inf], reach=0.0).area == 0.75
+
+
 def test_medians_are_over_all_images_and_over_those_that_are_right() -> None:
     (row,) = radius_summaries([curve([0, 0, 1, 2, 3, np.inf])]).to_dict("records")
     assert (row["median"], row["median_right"]) == (1.5, 2.5)
