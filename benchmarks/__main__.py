@@ -60,7 +60,7 @@ def main() -> None:
     started, load = datetime.now(UTC), os.getloadavg()[0]
     tables = list(tables_of(asked.only))
     page = "\n".join(
-        [INTRODUCTION, *(each.markdown() for each in (describe(started, load), *tables))]
+        [INTRODUCTION, *(table.markdown() for table in (describe(started, load), *tables))]
     )
     if asked.out is not None:
         write_atomically(asked.out, partial(_write, page))

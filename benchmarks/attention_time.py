@@ -49,7 +49,7 @@ def measure(*, batch: int = 8, rounds: int = 15) -> Iterator[Table]:
     towards = torch.randn(batch, *SHAPE)
 
     def gradient(form: Form) -> None:
-        leaves = [each.clone().requires_grad_() for each in inputs]
+        leaves = [tensor.clone().requires_grad_() for tensor in inputs]
         torch.autograd.grad(form(*leaves), leaves, towards)
 
     ways: dict[str, Callable[[], object]] = {

@@ -47,14 +47,14 @@ def measure(*, images: int = 2, rounds: int = 1) -> Iterator[Table]:
     model = load_model("deit_tiny_patch16_224", "random:0")
     data = limit_dataset(open_dataset("samples:imagenet"), images)
     charged = [attacked(model, data) for _ in range(rounds)]
-    found = {
-        name: Charged(median(each[name].milliseconds for each in charged), *first[1:])
+    costs = {
+        name: Charged(median(of_round[name].milliseconds for of_round in charged), *first[1:])
         for name, first in charged[0].items()
     }
     steps = ATTACKS["spsa"].settings["steps"]
     rows = [
-        [name, f"{each.milliseconds:.0f}", f"{each.forward:g}", f"{each.backward:g}"]
-        for name, each in found.items()
+        [name, f"{cost.milliseconds:.0f}", f"{cost.forward:g}", f"{cost.backward:g}"]
+        for name, cost in costs.items()
     ]
     kernels = model.record.details["kernels"]
     about = (
@@ -62,7 +62,7 @@ def measure(*, images: int = 2, rounds: int = 1) -> Iterator[Table]:
         f"{rounds}; scoring included. SPSA: one of its {steps} steps."
     )
     yield Table("Attacks", ["condition", "ms/image", "forward", "backward"], rows, about)
-    yield corrupted(data, found["clean"].milliseconds, rounds)
+    yield corrupted(data, costs["clean"].milliseconds, rounds)
 
 
 def attacked(model: Classifier, data: Dataset) -> dict[str, Charged]:

@@ -49,11 +49,11 @@ def other_package() -> tuple[Corrupt | None, str]:
 
 def measure(*, rounds: int = 20, severity: int = 3) -> Iterator[Table]:
     """One table, with the sum over all corruptions."""
-    image, (other, said) = photograph(), other_package()
+    image, (other, note) = photograph(), other_package()
     times = {name: milliseconds(image, name, severity, other, rounds) for name in CORRUPTIONS}
-    total = {way: sum(each[way] for each in times.values()) for way in times["fog"]}
-    rows = [_row(name, each) for name, each in {**times, "all 19": total}.items()]
-    about = f"ms/image, severity {severity}, one thread, 224 px, median of {rounds}. {said}"
+    total = {way: sum(of_name[way] for of_name in times.values()) for way in times["fog"]}
+    rows = [_row(name, ways) for name, ways in {**times, "all 19": total}.items()]
+    about = f"ms/image, severity {severity}, one thread, 224 px, median of {rounds}. {note}"
     columns = ["corruption", "own", "other", "ratio", "own with JPEG"]
     yield Table("Corruptions", columns, rows, about)
 

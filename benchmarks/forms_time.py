@@ -68,9 +68,9 @@ def write_parquet(pictures: Sequence[Picture], folder: Path) -> Path:
     """Files in the form of Hugging Face: 100 images a row group."""
     folder.mkdir()
     kind = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    each = -(-len(pictures) // SHARDS)
+    size = -(-len(pictures) // SHARDS)
     for shard in range(SHARDS):
-        part = pictures[shard * each : (shard + 1) * each]
+        part = pictures[shard * size : (shard + 1) * size]
         images = [{"bytes": content, "path": name} for name, content, _ in part]
         labels = pa.array([item.label for item in part], pa.int64())
         table = pa.table({"image": pa.array(images, kind), "label": labels})

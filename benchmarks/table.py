@@ -31,7 +31,7 @@ class Table:
         lines = [self.columns, *self.rows]
         widths = [max(len(line[at]) for line in lines) for at in range(len(self.columns))]
         rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
-        return [_line(each, widths) for each in (self.columns, rule, *self.rows)]
+        return [_line(row, widths) for row in (self.columns, rule, *self.rows)]
 
 
 def show(tables: Iterable[Table]) -> None:

@@ -79,4 +79,6 @@ def ratio_table(
     for name, taken in seconds.items():
         ratios = [f"{median_ratio(taken, seconds[floor]):.3f}" for floor in floors]
         rows.append([name, f"{1000 * statistics.median(taken) / images:.1f}", *ratios])
-    return Table(title, ["way", "ms/image", *(f"ratio to {each}" for each in floors)], rows, about)
+    return Table(
+        title, ["way", "ms/image", *(f"ratio to {floor}" for floor in floors)], rows, about
+    )

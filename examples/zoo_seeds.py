@@ -82,8 +82,8 @@ def evaluate(trainings: Path, out: Path) -> None:
 
 def right_by_image(records: pd.DataFrame, model: str, condition: str) -> NDArray[np.float64]:
     """Whether each image is right (1 or 0), one row for each seed: (seeds, images)."""
-    found = records[(records["model"] == model) & (records["condition"] == condition)]
-    table = found.pivot(index="seed", columns="index", values="rank")
+    rows = records[(records["model"] == model) & (records["condition"] == condition)]
+    table = rows.pivot(index="seed", columns="index", values="rank")
     if table.isna().to_numpy().any():
         raise SystemExit(f"{model} {condition}: not every image was scored with every seed")
     right: NDArray[np.float64] = (table.to_numpy() == 0).astype(np.float64)
@@ -94,10 +94,10 @@ def difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> Diffe
     """``second`` minus ``first``, both (seeds, images)."""
     points = 100 * (second - first)
     by_image = points.mean(0)
-    found = bootstrap(
+    result = bootstrap(
         (by_image,), np.mean, n_resamples=DRAWS, method="percentile", rng=np.random.default_rng(0)
     )
-    low, high = found.confidence_interval
+    low, high = result.confidence_interval
     return Difference(by_image.mean(), low, high, tuple(points.mean(1).tolist()))
 
 
@@ -133,12 +133,12 @@ def differences(records: pd.DataFrame, models: Sequence[str]) -> Iterator[str]:
     for model in models[1:]:
         baseline = BASELINES.get(model, models[0])
         for condition in records["condition"].unique():
-            sides = (right_by_image(records, each, condition) for each in (baseline, model))
-            found = difference(*sides)
-            seeds = ", ".join(f"{each:+.1f}" for each in found.seeds)
+            sides = (right_by_image(records, side, condition) for side in (baseline, model))
+            points = difference(*sides)
+            seeds = ", ".join(f"{of_seed:+.1f}" for of_seed in points.seeds)
             yield (
-                f"| `{model}` | `{baseline}` | {condition} | {found.mean:+.2f} | "
-                f"{found.low:+.2f} to {found.high:+.2f} | {seeds} | {found.verdict} |"
+                f"| `{model}` | `{baseline}` | {condition} | {points.mean:+.2f} | "
+                f"{points.low:+.2f} to {points.high:+.2f} | {seeds} | {points.verdict} |"
             )
 
 

@@ -87,11 +87,7 @@ def comparison_notes(comparison: Comparison, *, every_column: bool = True) -> tu
         f"images ({DRAWS:,} seeded samples).{only if every_column else ''}",
         f"{test} corrected over {corrected_over(comparison)}. "
         "better, worse: Holm below 0.05; not shown: these images show no difference.",
-        *(
-            []
-            if every_column
-            else ["p by itself, and images that only one has right: --notes full."]
-        ),
+        *(() if every_column else (MORE_COLUMNS,)),
         *([NO_TEST] if rows["p_holm"].isna().any() else ()),
         *(
             f"{row['label']} {row['condition']} is compared on {row['images']} images"
@@ -109,8 +105,10 @@ def corrected_over(comparison: Comparison) -> str:
     words = []
     for norm in norms:
         of_norm = f" in {NORM_NAMES[norm]}" if len(norms) > 1 else ""
-        words.append(f"all {families.get((norm, False), 0)} comparisons{of_norm}")
-        if worst := families.get((norm, True), 0):
+        tests, worst = (families.get((norm, is_worst), 0) for is_worst in (False, True))
+        if tests or not worst:
+            words.append(f"all {tests} comparisons{of_norm}")
+        if worst:
             words.append(f"the {worst} of the worst case{of_norm} by themselves")
     *before, last = words
     return f"{', over '.join(before)}, and over {last}" if before else last

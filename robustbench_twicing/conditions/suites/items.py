@@ -53,7 +53,7 @@ def _corruptions(value: object) -> tuple[str, ...]:
 def _severities(value: object) -> tuple[int, ...]:
     """Whole numbers; one may stand alone."""
     numbers = value if isinstance(value, (list, tuple)) else [value]
-    if not numbers or not all(type(each) is int and each in SEVERITIES for each in numbers):
+    if not numbers or not all(type(number) is int and number in SEVERITIES for number in numbers):
         raise ValueError("a severity is a whole number from 1 to 5, or a list of them")
     return tuple(dict.fromkeys(numbers))
 

@@ -273,6 +273,14 @@ def test_norms_have_worst_cases_and_families_of_their_own(tmp_path: Path) -> Non
     )
 
 
+def test_a_family_without_a_test_is_not_named(tmp_path: Path) -> None:
+    runs = merge([write_run(tmp_path, {"a": OUTCOMES, "b": OUTCOMES})])
+    comparison = compare(runs, results(runs))
+    worst = replace(comparison, families={("linf", True): 2})
+    assert corrected_over(worst) == "the 2 of the worst case by themselves"
+    assert corrected_over(replace(comparison, families={})) == "all 0 comparisons"
+
+
 def test_survivors_mode_has_a_worst_case_of_one_attack_without_top5(tmp_path: Path) -> None:
     outcomes: Outcomes = {"clean": [0, 0], "pgd@1/255": [1, 0], "pgd@2/255": ["inherited", 0]}
     folder = write_run(tmp_path, {"a": outcomes}, mode="survivors")
