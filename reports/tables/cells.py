@@ -1,6 +1,6 @@
 """From merged results to the cells of tables: one number from one entry, or a reason for none."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,12 +95,18 @@ def about(used: pd.DataFrame, names: Sequence[Any], by: Sequence[str] = ("label"
         names: of the rows: values of ``by``, tuples where these are several.
         by: columns of ``used`` that name a row.
     """
-    rows: dict[Any, list[dict[Any, Any]]] = {}
+    rows: dict[tuple[Any, ...], list[dict[Any, Any]]] = {}
     shown = used[[*ABOUT, "status"]].to_dict("records")
     for key, row in zip(zip(*(used[name] for name in by), strict=True), shown, strict=True):
-        rows.setdefault(key if len(key) > 1 else key[0], []).append(row)
-    parts = [_about_row(rows.get(name, [])) for name in names]
+        rows.setdefault(_key(key), []).append(row)
+    keys = names if len(by) > 1 else [(name,) for name in names]
+    parts = [_about_row(rows.get(_key(key), [])) for key in keys]
     return pd.DataFrame(parts, columns=list(ABOUT), index=pd.Index(names))
+
+
+def _key(parts: Iterable[Any]) -> tuple[Any, ...]:
+    """Values by which rows are looked up; NaN, which equals nothing, as None."""
+    return tuple(None if pd.isna(part) else part for part in parts)
 
 
 def _about_row(results: Sequence[Mapping[Any, Any]]) -> dict[str, str]:

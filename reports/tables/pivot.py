@@ -16,7 +16,7 @@ from ..metrics.results import COLUMNS
 from ..text.condition_names import with_short_names
 from ..text.file_names import file_name
 from .cells import about, blocks, check_alike, unscored
-from .table import Best, Column, Table
+from .table import Best, Column, Table, name_of
 
 PERCENT = ("top1", "top5", "top1_ci_low", "top1_ci_high", "robust_top1")
 MEASURED = {"linf_255_max": 3, "seconds": 1, "eps_255": 3, "eps_pixel_255_max": 3}
@@ -103,19 +103,22 @@ def _pivot(
     cells = part.assign(entry=part.index).pivot(
         index=list(rows), columns=list(columns), values=[*values, "entry"]
     )
-    keys = [tuple(row) for row in heads.itertuples(index=False)]
+    keys = list(heads.itertuples(index=False, name=None))
     index = [row if len(rows) > 1 else row[0] for row in names.itertuples(index=False, name=None)]
     order = [(value, *key) for key in keys for value in values]
     frame = cells.reindex(index=index)[order]
     counts = {name for name in values if is_integer_dtype(part[name])}
     frame = frame.astype({column: "Int64" for column in order if column[0] in counts})
     entries = cells.reindex(index=index)[[("entry", *key) for key in keys for _ in values]]
-    single = len(values) == 1
     return Table(
         file_name("table", *values, *(str(part[name].iloc[0]) for name in place)),
         f"{', '.join(values)} by {', '.join(rows)} and {', '.join(columns)}",
         frame,
-        tuple(_column(key, value, rows, single=single) for key in keys for value in values),
+        tuple(
+            _column(", ".join(map(name_of, key, columns)), value, rows, single=len(values) == 1)
+            for key in keys
+            for value in values
+        ),
         about(part, index, rows),
         entries=entries.fillna(-1).to_numpy(np.int64),
         notes=tuple(dict.fromkeys([*unscored(part), *notes(runs, part)])),
@@ -123,8 +126,7 @@ def _pivot(
     )
 
 
-def _column(key: tuple[object, ...], value: str, rows: Sequence[str], *, single: bool) -> Column:
-    place = ", ".join(map(str, key))
+def _column(place: str, value: str, rows: Sequence[str], *, single: bool) -> Column:
     digits = 2 if value in PERCENT else MEASURED.get(value)
     best: Best = "highest" if list(rows) == ["label"] and value in PERCENT else ""
     name, head = (place, value) if single else (value, place)

@@ -140,9 +140,9 @@ class Table:
 
     @cached_property
     def row_names(self) -> list[tuple[str, ...]]:
-        """Names of the rows, one text for each level."""
+        """Names of the rows, one text for each level; ``no eps`` where a row has no eps."""
         rows = [row if isinstance(row, tuple) else (row,) for row in self.frame.index]
-        return [tuple(str(part) for part in row) for row in rows]
+        return [tuple(map(name_of, row, self.stub)) for row in rows]
 
     @cached_property
     def group_of(self) -> tuple[str, ...]:
@@ -174,6 +174,11 @@ class Table:
         """What all rows say, each thing once."""
         parts = [part for text in self.about[name] for part in text.split(", ") if part]
         return ", ".join(dict.fromkeys(parts))
+
+
+def name_of(value: Any, level: str) -> str:
+    """What a row or column is called that holds what has this value at a level of its names."""
+    return f"no {level}" if pd.isna(value) else str(value)
 
 
 def column_runs(columns: tuple[Column, ...]) -> list[tuple[str, int]]:

@@ -98,6 +98,21 @@ def test_data_sets_are_rows_columns_or_tables_of_their_own(tmp_path: Path) -> No
     assert sheet.row_names == [("a", "one"), ("a", "two")]
 
 
+def test_rows_and_columns_of_no_budget_say_so_and_keep_their_flags(tmp_path: Path) -> None:
+    """Corruptions have no budget: NaN, which is not equal to itself."""
+    outcomes = {"clean": [0, 0], "pgd@1/255": [0, 1], "fmn": [0, 1]}
+    runs = merge([write_run(tmp_path, {"a": outcomes})])
+    table = results(runs).assign(flags=["", "one", "two"])
+    table.loc[2, ["eps_255", "eps"]] = None
+    for name in ("eps_255", "eps"):
+        (sheet,) = pivot_tables(runs, table[1:], rows=[name], columns=["label"], values=["top1"])
+        assert [row[0] for row in sheet.row_names][1] == f"no {name}"
+        assert sheet.about["flags"].tolist() == ["one", "two"]
+        assert sheet.about["dataset"].tolist() == ["val", "val"]
+        (sheet,) = pivot_tables(runs, table[1:], rows=["label"], columns=[name], values=["top1"])
+        assert [column.name for column in sheet.columns][1] == f"no {name}"
+
+
 def test_two_results_for_one_cell_raise(tmp_path: Path) -> None:
     outcomes = {"clean": [0], "pgd@1/255": [0], "pgd@2/255": [9]}
     wanted = (
