@@ -95,7 +95,7 @@ def alexnet() -> ReferenceErrors:
 def corruption_error(
     errors: Errors, corruption: str, *, reference: ReferenceErrors | None = None
 ) -> CorruptionScore:
-    """CE of one corruption: sum over severities, divided by the baseline's sum."""
+    """CE of one corruption: sum over severities, divided by that of the reference errors."""
     return _mean_ce(f"CE {corruption}", errors, (corruption,), reference)
 
 
@@ -107,7 +107,7 @@ def mean_ce(errors: Errors, *, reference: ReferenceErrors | None = None) -> Corr
         reference: the reference errors, `alexnet()` unless given.
 
     Raises:
-        UserError: an error is not a fraction, or the baseline lacks a cell.
+        UserError: an error is not a fraction, or the reference errors lack a cell.
     """
     return _mean_ce("mCE", errors, MAIN, reference)
 
@@ -120,7 +120,7 @@ def extra_mean_ce(errors: Errors, *, reference: ReferenceErrors | None = None) -
 def relative_mce(
     errors: Errors, clean_error: float, *, reference: ReferenceErrors | None = None
 ) -> CorruptionScore:
-    """Relative mCE: how much is lost against clean images, in units of the baseline's loss.
+    """Relative mCE: how much is lost against clean images, in units of the reference model's loss.
 
     Args:
         errors: of the model.
@@ -128,8 +128,8 @@ def relative_mce(
         reference: the reference errors, `alexnet()` unless given.
 
     Raises:
-        UserError: an error is not a fraction, or the baseline lacks a cell or its clean error, or
-            loses nothing.
+        UserError: an error is not a fraction, or the reference errors lack a cell or the clean
+            error, or are not above it.
     """
     _check_fractions([clean_error])
     return _mean_ce("relative mCE", errors, MAIN, reference, clean_error=clean_error)

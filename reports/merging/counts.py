@@ -31,7 +31,7 @@ class Counts(NamedTuple):
         linf_right: likewise of the images that stayed right.
         gradients: images whose gradient was computed.
         zero_gradients: those among them where it is 0 everywhere.
-        saturated: images with a clean loss below `columns.SATURATED_LOSS`.
+        saturated: images with a clean loss below `features.SATURATED_LOSS`.
         loss_change: loss minus clean loss, summed over the images that were right before.
         lowest_loss: of both losses of these images; NaN where there is none.
         highest_loss: likewise.

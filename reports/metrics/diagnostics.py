@@ -16,11 +16,11 @@ NOTABLE_BUDGET = Fraction(8, 255)
 LARGE_LENGTH, NOTABLE_LENGTH = 20.0, 3.0
 """The same of L2 for images of 224 x 224 pixels; lengths grow with the side."""
 STILL_RIGHT = 0.05
-"""Shard of right images at a large budget that calls for a flag."""
+"""Share of right images at a large budget that calls for a flag."""
 STILL_RIGHT_OF_ONE_STEP = 0.2
 """Likewise after one step, which oversteps: the answers are guesses, one in ten of ten classes."""
 USED = 0.9
-"""Shard of the budget that an attack's largest change is expected to reach."""
+"""Share of the budget that an attack's largest change is expected to reach."""
 ROUNDING_SHARE = 0.01
 """Change of accuracy by 8-bit rounding, or by a larger budget, that calls for a flag."""
 EQUAL_LOSSES = 1e-12
