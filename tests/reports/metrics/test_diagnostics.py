@@ -224,6 +224,29 @@ def test_nothing_is_left_to_break_where_noise_breaks_all() -> None:
     assert flags(scored(right=0), scored("noise", right=0)) == []
 
 
+@pytest.mark.parametrize(("right", "expected"), [(99, []), (98, ["noise-as-strong"])])
+def test_noise_that_breaks_next_to_nothing_is_no_rival(right: int, expected: list[str]) -> None:
+    """Of 100 images one may be chance, and an attack as weak as that proves nothing."""
+    assert flags(scored(right=right), scored("noise", right=right)) == expected
+
+
+def test_the_loss_of_a_single_image_has_to_rise() -> None:
+    """One number is alike with itself, which says nothing of the scale of the logits."""
+    same = {"loss": [2.3], "clean_loss": [2.3]}
+    assert flags(scored(right=1, of=1, columns=same)) == ["loss-not-higher"]
+
+
+@pytest.mark.parametrize(
+    ("eps", "side", "expected"),
+    [(20, 224, True), (19, 224, False), (10, 112, True), (9, 112, False), (20, 448, False)],
+)
+def test_what_a_large_length_is_grows_with_the_side(eps: int, side: int, expected: bool) -> None:
+    one = scored(right=6)
+    in_l2 = replace(one.condition, eps=Fraction(eps), threat=ThreatModel(norm="l2"))
+    wanted = ["unbroken-at-large-budget"] if expected else []
+    assert flags(one._replace(condition=in_l2, side=side)) == wanted
+
+
 def test_a_targeted_attack_need_not_take_images_off_their_label() -> None:
     """What it shares with all attacks, like gradients of zero, is still said."""
     one = scored("pgd", levels=64, right=60, before=60, loss=0.5, gradient=[0.0] * 4 + [1.0] * 96)
