@@ -156,6 +156,16 @@ def test_relative_mce_needs_the_clean_images() -> None:
     )
 
 
+def test_relative_mce_needs_all_of_the_clean_images() -> None:
+    rows = table(flat(0.5, MAIN))
+    of_clean = rows["condition"] == "clean"
+    assert of_clean.sum() == 1
+    rows.loc[of_clean, "status"] = "incomplete"
+    rows.loc[of_clean, "top1"] = None
+    score = numbers(corruption_scores(rows))["relative mCE"]
+    assert (score["status"], score["missing"]) == ("incomplete", "clean")
+
+
 def test_labels_and_sources_are_kept_apart() -> None:
     both = pd.concat(
         [

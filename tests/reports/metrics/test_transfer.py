@@ -10,7 +10,7 @@ from reports import Runs, merge, results
 from reports.metrics.transfer import save_transfers, transfer_rates
 from reports.tables.presets import preset_tables
 from robustbench_twicing.records.run_folder import RunFolder
-from tests.reports.made import model, write_run
+from tests.reports.made import Outcomes, model, write_run
 
 ON_B = "transfer/12345678/fgsm:4/255"
 SETTINGS = {
@@ -64,6 +64,20 @@ def test_without_the_source_only_accuracies_are_known(tmp_path: Path) -> None:
     assert pd.read_csv(path)["n_images"].tolist() == [5]
     (sheet,) = preset_tables("transfer", runs, results(runs))
     assert any(note.startswith("No rate for images of a") for note in sheet.notes)
+
+
+def test_the_control_has_the_budget_of_the_attack(tmp_path: Path) -> None:
+    outcomes = {"clean": [0] * 5, "noise@2/255": [0] * 5, "noise@4/255": [0, 0, 0, 1, 1]}
+    target = write_run(tmp_path / "b", {"b": {**outcomes, ON_B: [1] * 5}}, settings=SETTINGS)
+    row = rates(merge([source_run(tmp_path), target]))["a", "b"]
+    assert (row["control"], row["control_top1"]) == ("noise@4/255", 60)
+
+
+def test_an_attack_that_failed_on_some_images_is_no_source(tmp_path: Path) -> None:
+    outcomes: Outcomes = {"clean": [0] * 5, "fgsm@4/255": [1, 0, 1, 1, "error"]}
+    by_pair = rates(merge([write_run(tmp_path / "a", {"a": outcomes}), target_run(tmp_path)]))
+    assert list(by_pair) == [("a", "b")]
+    assert pd.isna(by_pair["a", "b"]["rate"])
 
 
 def test_a_source_of_other_weights_is_another_one(tmp_path: Path) -> None:
