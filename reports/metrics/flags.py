@@ -1,4 +1,4 @@
-"""Flags in one sentence each, the gravest first, and the constants that some of them name."""
+"""Flags in one sentence each, the gravest first."""
 
 import re
 from typing import Literal
@@ -209,7 +209,8 @@ _TOPICS: dict[Topic, re.Pattern[str]] = {
         r"not-imagenet-c-.+|few-images-.+|files-missing-.+|same-images-as-.+"
     ),
     "models": re.compile(
-        r"random-weights|arch-override|classes-unnamed|not-deterministic|gradient-.+|batch-dependent|first-order-.+|"
+        r"random-weights|arch-override|classes-unnamed|not-deterministic|gradient-.+|"
+        r"batch-dependent|first-order-.+|"
         r"changes-itself|at-chance|looks-like-.+|logits-in-.+|coarse-logits|ties-at-the-top|"
         r"probabilities|zero-gradient-.+|saturated-.+|non-finite-tokens-.+"
     ),
@@ -238,15 +239,3 @@ def topic_of(flag: str) -> Topic:
     """What a flag is about; images and attacks where nothing else is known."""
     topics = (topic for topic, pattern in _TOPICS.items() if pattern.fullmatch(flag))
     return next(topics, "images")
-
-
-_CONSTANT = re.compile(r"\w+=.+|attack-in-.+")
-
-
-def constants_in(flags: str) -> str:
-    """``steps=5, random_start=False``, or in words that there are none.
-
-    Numbers of other constants or number formats are of another attack under the same name.
-    """
-    constants = [flag for flag in flags.split(";") if _CONSTANT.fullmatch(flag)]
-    return ", ".join(constants) or "the protocol's constants"

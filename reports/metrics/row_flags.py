@@ -1,5 +1,6 @@
 """Flags of a row that follow from its model, data, condition and run, whatever the records say."""
 
+import re
 from collections.abc import Iterator
 
 from robustbench_twicing.conditions.condition import CLASS_SUBSET
@@ -8,6 +9,8 @@ from robustbench_twicing.data.imagenet_c import OFFICIAL, OTHER_SETS, PREFIXES, 
 from robustbench_twicing.records.manifest import Evaluation
 
 from ..merging.entry import Entry
+
+_CONSTANT = re.compile(r"\w+=.+|attack-in-.+")
 
 
 def row_flags(entry: Entry, missing: int) -> list[str]:
@@ -28,6 +31,15 @@ def row_flags(entry: Entry, missing: int) -> list[str]:
     if missing:
         flags.append(f"files-missing-{missing}-of-{entry.n_expected}")
     return flags
+
+
+def constants_in(flags: str) -> str:
+    """``steps=5, random_start=False``, or in words that there are none.
+
+    Numbers of other constants or number formats are of another attack under the same name.
+    """
+    constants = [flag for flag in flags.split(";") if _CONSTANT.fullmatch(flag)]
+    return ", ".join(constants) or "the protocol's constants"
 
 
 def _about_labels(entry: Entry) -> Iterator[str]:

@@ -12,7 +12,7 @@ from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 
-from ..metrics.flags import constants_in
+from ..metrics.row_flags import constants_in
 from ..metrics.sweeps import budget_curves, norm_under
 from ..statistics.intervals import wilson
 from .lettering import lettering

@@ -8,7 +8,7 @@ import pandas as pd
 from robustbench_twicing.conditions.condition import CLEAN, WORST
 
 from ...merging.runs import Runs
-from ...metrics.flags import constants_in
+from ...metrics.row_flags import constants_in
 from ...metrics.sweeps import area_under_curve, budget_curves, budget_name, norm_under
 from ...metrics.worst import like_ensembles
 from ..cells import CellSpec, fill
