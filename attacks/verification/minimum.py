@@ -30,17 +30,17 @@ def fmn_against_foolbox(setting: Setting) -> Agreement:
     with torch.no_grad():
         # On failure foolbox gives back the clean image, at distance 0.
         fooled = model(reference).argmax(1) != y
-    own, theirs = (
+    ours, theirs = (
         _distances(x, images)[fooled] for images in (fmn(model, x, y), reference.detach())
     )
     if not fooled.any():
         why = "foolbox fools no image"
         return Agreement("fmn, pixel", "foolbox.LInfFMNAttack", None, None, None, why)
-    mean, reference_mean = float(own.mean()), float(theirs.mean())
+    mean, reference_mean = float(ours.mean()), float(theirs.mean())
     # Images that lie next to the boundary are at distances of a few roundings of a pixel.
     agrees = abs(mean - reference_mean) <= max(ALIKE * reference_mean, CLOSE)
     remark = f"mean distances {255 * mean:.3g}/255 and {255 * reference_mean:.3g}/255"
-    largest = float((own - theirs).abs().max())
+    largest = float((ours - theirs).abs().max())
     return Agreement("fmn, pixel", "foolbox.LInfFMNAttack", largest, None, agrees, remark)
 
 

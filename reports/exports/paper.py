@@ -87,8 +87,8 @@ class Paper(Facts):
 
     def facts_of(self, label: str) -> dict[str, Any]:
         """Every fact of `Facts` about one label, by name."""
-        own = self.models.get(label, Facts()).model_dump(exclude_unset=True)
-        return {**self.model_dump(exclude={"models"}), **own}
+        facts = self.models.get(label, Facts()).model_dump(exclude_unset=True)
+        return {**self.model_dump(exclude={"models"}), **facts}
 
 
 def read_paper(path: Path, labels: Collection[str]) -> Paper:

@@ -176,11 +176,11 @@ def adapt(
     Returns:
         The state dict and sentences on what was changed.
     """
-    own = network.state_dict()
-    same = is_transformers(own)
+    expected = network.state_dict()
+    same = is_transformers(expected)
     adapted, renamed = (dict(state_dict), ()) if same else in_our_keys(state_dict)
     notes = [*renamed]
-    have, want = adapted.get("pos_embed"), own.get("pos_embed")
+    have, want = adapted.get("pos_embed"), expected.get("pos_embed")
     grid: Any = getattr(getattr(network, "patch_embed", None), "grid_size", None)
     if have is not None and want is not None and grid is not None and _other_grid(have, want):
         extra = want.shape[1] - grid[0] * grid[1]

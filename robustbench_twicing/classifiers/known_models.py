@@ -88,9 +88,9 @@ def recall_model(name: str, checkpoint: str | None, **wishes: Any) -> ModelFacts
     state = _state(name, checkpoint, wishes)
     if state is None:
         return None
-    kept = recall(_subject(name, checkpoint, wishes), state)
+    answer = recall(_subject(name, checkpoint, wishes), state)
     try:
-        return None if kept is None else _ADAPTER.validate_python(kept)
+        return None if answer is None else _ADAPTER.validate_python(answer)
     except ValidationError as error:
         log.info("what is kept of %s has another form: %s", name, error)
         return None
@@ -130,10 +130,10 @@ def _files_read(name: str, checkpoint: str | None, adapter: str | None) -> Itera
             raise UserError(f"{place} is no folder: the hub decides what {name} is")
         yield from sorted(place.iterdir())
     else:
-        found = _place(name, checkpoint)
-        if found is None:
+        of_checkpoint = _place(name, checkpoint)
+        if of_checkpoint is None:
             return
-        place = found
+        place = of_checkpoint
     yield from checkpoint_files(place)
     yield from ((place if place.is_dir() else place.parent) / one for one in (CONFIG, PROCESSOR))
     if adapter is not None:

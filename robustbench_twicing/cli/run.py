@@ -86,7 +86,7 @@ def evaluate(
     go_on = again or f"what was finished is kept; the same command with --out {out} continues it"
     try:
         with stopping_on_signals(stop, f"ended; {go_on}"):
-            done = _work(request, out, team, stop, quiet=quiet, said=standing is not None)
+            done = _work(request, out, team, stop, quiet=quiet, announced=standing is not None)
     except KeyboardInterrupt:
         raise StoppedError(f"stopped; {go_on}") from None
     left = images_left(done.folder, shard)
@@ -181,12 +181,13 @@ def _on_own_gpu(options: EvalOptions, team: "Team") -> EvalOptions:
 
 
 def _work(
-    request: "Request", out: Path, team: "Team", stop: "Stop", *, quiet: bool, said: bool
+    request: "Request", out: Path, team: "Team", stop: "Stop", *, quiet: bool, announced: bool
 ) -> "Run":
-    """Evaluate; ``said``: the user knows how far the run is that goes on."""
+    """Evaluate; ``announced``: the user knows how far the run is that goes on."""
     from ..evaluation.runner import evaluate_models, unheard
     from .progress import TeamReport, computed, show_progress
 
+    is_silent = announced or quiet or not team.is_main
     images, units = _amount(request)
     progress = show_progress(
         images,
@@ -204,7 +205,7 @@ def _work(
             options=request.options,
             left_out=request.left_out,
             report=_announce(out, report) if team.is_main and not quiet else report,
-            say=unheard if said or quiet or not team.is_main else lambda line: _write_lines([line]),
+            say=unheard if is_silent else lambda line: _write_lines([line]),
             stop=stop,
         )
         if isinstance(report, TeamReport):

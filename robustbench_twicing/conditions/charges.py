@@ -34,8 +34,8 @@ def charges(conditions: Sequence[Condition], draws: int = 1) -> Mapping[str, Pas
     """
     charged = {condition.key: _own(condition, draws) for condition in conditions}
     for key, (forward, backward) in _shared(conditions, draws):
-        own = charged[key]
-        charged[key] = None if own is None else own.plus(forward, backward)
+        passes = charged[key]
+        charged[key] = None if passes is None else passes.plus(forward, backward)
     return charged
 
 

@@ -185,7 +185,7 @@ def _twins(dataset: Dataset) -> Iterator[Remark]:
 
 def _rotated(survey: Survey) -> Iterator[Remark]:
     number = len(survey.rotated) + len(survey.turned)
-    said = [
+    sentences = [
         f"{count(len(names), 'image')} with an EXIF orientation, {what}: {name_some(names)}"
         for names, what in (
             (survey.rotated, "which is not applied"),
@@ -193,10 +193,10 @@ def _rotated(survey: Survey) -> Iterator[Remark]:
         )
         if names
     ]
-    if said:
+    if sentences:
         yield Remark(
             f"exif-orientation-{number}-of-{survey.images}",
-            f"{'; '.join(said)} (of {survey.images} looked at; as in torchvision and timm)",
+            f"{'; '.join(sentences)} (of {survey.images} looked at; as in torchvision and timm)",
         )
 
 

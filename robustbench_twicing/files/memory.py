@@ -64,13 +64,15 @@ def recall(subject: str, state: Any) -> Any:
     """The answer that was kept for this state of a subject; None where there is none."""
     try:
         file = _file(subject)
-        kept = read_json(file) if file.is_file() else None
+        content = read_json(file) if file.is_file() else None
     except UserError as error:
         log.info("%s; it is found out anew", error)
         return None
-    if not isinstance(kept, dict) or kept.get("sha256") != _digest([kept.get("is"), _plain(state)]):
+    if not isinstance(content, dict) or content.get("sha256") != _digest(
+        [content.get("is"), _plain(state)]
+    ):
         return None
-    return kept["is"]
+    return content["is"]
 
 
 def keep(subject: str, state: Any, answer: Any) -> None:

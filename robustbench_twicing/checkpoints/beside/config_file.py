@@ -81,10 +81,10 @@ def read_expected(checkpoint: str | Path | None, *, pixels: bool = False) -> Exp
     notes += filter(None, [order.note])
     constants = [parts.pop(part) for part in ("mean", "std") if pixels and part in parts]
     if constants:
-        said = "/".join(",".join(map(str, triple)) for triple in constants)
+        normalize = "/".join(",".join(map(str, triple)) for triple in constants)
         notes.append(
             f"Own code is given pixels: mean and std of {file.name} are not applied; if the "
-            f"network expects them, say --normalize {said}."
+            f"network expects them, say --normalize {normalize}."
         )
     return Expected(
         parts,

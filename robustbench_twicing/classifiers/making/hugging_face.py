@@ -68,8 +68,8 @@ def hugging_face_model(asked: ModelRequest) -> Made:
     given = _given(network, place, file, state_dict)
     sizes = {"num_classes": network.num_classes, "architecture": type(network.model).__name__}
     told = origins(preprocessing, "default", expected, None, asked.parts)
-    said = (*expected.notes, *notes)
-    return Made(called, "hf", given, preprocessing, told, said, expected.flags, sizes)
+    all_notes = (*expected.notes, *notes)
+    return Made(called, "hf", given, preprocessing, told, all_notes, expected.flags, sizes)
 
 
 def _config(folder: Path, place: str) -> dict[str, Any]:
@@ -89,17 +89,17 @@ def _config(folder: Path, place: str) -> dict[str, Any]:
 
 
 def _preprocessing(
-    called: str, folder: Path, said: Mapping[str, Any], parts: Mapping[str, Any]
+    called: str, folder: Path, declared: Mapping[str, Any], parts: Mapping[str, Any]
 ) -> tuple[Preprocessing, list[str]]:
     """What the files say, with what the user replaces."""
-    missing = [part for part in ("crop", "mean", "std") if said.get(part, parts[part]) is None]
+    missing = [part for part in ("crop", "mean", "std") if declared.get(part, parts[part]) is None]
     if missing:
         raise UserError(
             f"{called}: no preprocessor_config.json in {folder} says what images it expects; give "
             + " and ".join(f"--{part}" for part in missing)
         )
-    crop = said.get("crop", parts["crop"])
-    base = Preprocessing(crop, crop).override(**{**parts, **said})
+    crop = declared.get("crop", parts["crop"])
+    base = Preprocessing(crop, crop).override(**{**parts, **declared})
     return base.by_request(parts)
 
 

@@ -103,7 +103,7 @@ def user_model(asked: ModelRequest) -> Made:
         )
     elif asked.adapter is not None:
         raise UserError(f"an adapter is merged into a file's weights; give {name} a --checkpoint")
-    said, source = (*expected.notes, *notes), user.file_sha256
+    all_notes, source = (*expected.notes, *notes), user.file_sha256
     told = origins(preprocessing, "default", expected, None, parts)
     return Made(
         name,
@@ -111,7 +111,7 @@ def user_model(asked: ModelRequest) -> Made:
         given,
         preprocessing,
         told,
-        said,
+        all_notes,
         expected.flags,
         takes_pixels=normalize is None,
         code_sha256=source,
@@ -124,10 +124,10 @@ def _with_constants(
     """Mean and std that the weights' own file keeps, which stand above all but the request."""
     if given.constants is None:
         return preprocessing, []
-    kept = {"mean": given.constants.mean, "std": given.constants.std}
-    listed = ", ".join(f"{part} {value}" for part, value in kept.items())
-    asked = {part: kept[part] for part in kept if parts[part] is None}
-    replaced = " and ".join(f"--{part}" for part in kept if part not in asked)
+    constants = {"mean": given.constants.mean, "std": given.constants.std}
+    listed = ", ".join(f"{part} {value}" for part, value in constants.items())
+    asked = {part: constants[part] for part in constants if parts[part] is None}
+    replaced = " and ".join(f"--{part}" for part in constants if part not in asked)
     above = f"; {replaced} replaces that" if replaced else ""
     note = f"{' and '.join(given.constants.keys)} in the file say: {listed}{above}."
     return preprocessing.override(**asked), [note]

@@ -133,8 +133,8 @@ def _described(file: Path, config: Mapping[str, Any], tensors: int) -> tuple[Any
             "that is installed"
         ) from None
     # Those that all networks share choose kernels, formats and places of other code.
-    own = {field.name for field in fields(kind)} - {field.name for field in fields(Common)}
-    names = {name for name in own if not name.startswith("_")} - {"num_labels"} | {"id2label"}
+    specific = {field.name for field in fields(kind)} - {field.name for field in fields(Common)}
+    names = {name for name in specific if not name.startswith("_")} - {"num_labels"} | {"id2label"}
     values = {name: config[name] for name in names if name in config}
     layers = sum(sum(_numbers(values[name])) for name in values if _COUNTS.fullmatch(name))
     if layers > tensors or max(_numbers(values), default=0) > LARGEST_VALUE:
@@ -197,5 +197,5 @@ def _quiet() -> Iterator[None]:
 def first_line(error: Exception) -> str:
     """Of what an error of a library says, with its type; and the next, where one announces it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
-    return f"{type(error).__name__}: {said:.300}" if lines else type(error).__name__
+    sentence = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    return f"{type(error).__name__}: {sentence:.300}" if lines else type(error).__name__

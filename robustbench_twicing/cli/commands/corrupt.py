@@ -97,17 +97,17 @@ def run(options: CorruptOptions) -> None:
     hidden = not console.is_terminal
     written = sum(track(counts, "corrupting", len(images), console=console, disable=hidden))
     files = len(images) * len(recipe.sources())
-    said = (
+    summary = (
         f"{written} files written, {files - written} were there: {out}/<corruption>/<severity>. "
         "They are generated, not the official files."
     )
     if images.labelling == UNLABELLED:
         Console().say(
-            f"{said} Nothing says their classes, in whose folders an evaluation looks for them: "
+            f"{summary} Nothing says their classes, in whose folders an evaluation looks for them: "
             "for one, make them again with --labels or --classes."
         )
     else:
-        Console().say(f"{said} Evaluate them with: eval {shlex.join(_asked(options, spec))}")
+        Console().say(f"{summary} Evaluate them with: eval {shlex.join(_asked(options, spec))}")
 
 
 def _asked(options: CorruptOptions, spec: str) -> Iterator[str]:

@@ -104,8 +104,8 @@ def _disk(options: EvalOptions, tasks: "Sequence[Task]", crops: "Sequence[int]")
         records += of_task
         bytes_of_records += of_task * RECORD_BYTES
         bytes_of_records += len(crops) * len(task.data) * of_images * HASH_BYTES
-        kept = attacked * min(options.save_adversarial, len(task.data))
-        bytes_of_images += sum(kept * 2 * 3 * 4 * crop**2 for crop in crops)
+        saved_images = attacked * min(options.save_adversarial, len(task.data))
+        bytes_of_images += sum(saved_images * 2 * 3 * 4 * crop**2 for crop in crops)
     images = f", adversarial images {bytes_of_images / 1e6:,.1f} MB" if bytes_of_images else ""
     return f"On disk: {records:,} records, about {bytes_of_records / 1e6:,.1f} MB{images}."
 

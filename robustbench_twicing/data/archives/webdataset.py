@@ -182,10 +182,10 @@ def _label(member: TarMember, ending: str, classes: OwnClasses | None) -> Label[
         texts = [str(facts[key]) for key in KEYS if key in facts]
     known = {index for text in texts if (index := class_index(text, classes)) is not None}
     if len(known) != 1:
-        said = ", ".join(texts) or "nothing"
+        listed = ", ".join(texts) or "nothing"
         raise UserError(
-            f"{member} gives {'several classes' if known else 'no class'} ({said[:80]}); right is "
-            f"a class index or a wnid{f', or a name of {classes.source}' if classes else ''}"
+            f"{member} gives {'several classes' if known else 'no class'} ({listed[:80]}); right "
+            f"is a class index or a wnid{f', or a name of {classes.source}' if classes else ''}"
         )
     by_number = classes is None and not any(WNID.fullmatch(text) for text in texts)
     return Label(1, member.id, known.pop(), by_number)

@@ -28,10 +28,10 @@ class TinyImageNet(NamedTuple):
 def find_tiny_imagenet(path: Path) -> TinyImageNet | None:
     """The set, where a folder is it, its ``val``, or the ``images`` in that; else None."""
     for val in (path / "val", path, path.parent):
-        found = TinyImageNet(val / "images", val / ANNOTATIONS, val.parent / WNIDS)
-        fits = path in (val.parent, val, found.images)
-        if fits and found.images.is_dir() and found.annotations.is_file() and found.wnids.is_file():
-            return found
+        tiny = TinyImageNet(val / "images", val / ANNOTATIONS, val.parent / WNIDS)
+        fits = path in (val.parent, val, tiny.images)
+        if fits and tiny.images.is_dir() and tiny.annotations.is_file() and tiny.wnids.is_file():
+            return tiny
     return None
 
 

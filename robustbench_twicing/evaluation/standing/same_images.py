@@ -78,9 +78,9 @@ def _recorded(folder: RunFolder, evaluation: Evaluation, files: Collection[str])
     ]
     subject = f"images of {folder.parts_folder(evaluation).resolve()}"
     state = [suite_sha256(), names, stamps, some, sorted(files)]
-    kept = recall(subject, state)
-    if kept is not None:
-        return [_Recorded(*one) for one in kept]
+    remembered = recall(subject, state)
+    if remembered is not None:
+        return [_Recorded(*one) for one in remembered]
     recorded = list(_read(folder, evaluation, some, files))
     if are_settled(stamps):
         keep(subject, state, recorded)
