@@ -102,20 +102,16 @@ def evaluate(
 def _look(options: EvalOptions, asked: "Asked", out: Path, *, quiet: bool) -> "Standing | None":
     """Say how far a run is that was begun, without its networks; None where these must be built."""
     from ..evaluation.standing.look import look
+    from ..evaluation.validation import fit
     from .request.models import known_models
     from .terminal import patiently
 
     models = known_models(options)
-    if models is None:
-        return None
+    if models is None or (options.on_bad_model == "skip" and not fit(models, asked.tasks)):
+        return None  # loading says which models are left out
+    look_at = partial(look, models, asked.tasks, out=out, options=asked.options)
     with patiently(f"looking through the records of {out}", hidden=quiet) as advance:
-        standing = look(
-            *(models, asked.tasks),
-            out=out,
-            options=asked.options,
-            left_out=asked.left_out,
-            advance=advance,
-        )
+        standing = look_at(left_out=asked.left_out, advance=advance)
     if standing is not None and standing.finished:
         _write_lines(asked.messages())  # else they are said with those on models
     if standing is not None and not quiet:

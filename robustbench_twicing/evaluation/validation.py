@@ -48,6 +48,15 @@ def check_request(
         _check_model(label, model, tasks)
 
 
+def fit(models: Mapping[str, ModelFacts], tasks: Sequence[Task]) -> bool:
+    """Whether `check_request` refuses nothing, as far as it can be known without networks."""
+    try:
+        check_request(models, tasks)
+    except UserError:
+        return False
+    return True
+
+
 def _check_model(label: str, model: Classifier | ModelFacts, tasks: Sequence[Task]) -> None:
     takes_pixels = model.takes_pixels if isinstance(model, ModelFacts) else model.normalize is None
     for task in tasks:

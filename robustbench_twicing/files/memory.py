@@ -34,15 +34,15 @@ def cache_folder() -> Path:
     Raises:
         UserError: neither is there.
     """
-    if own := os.environ.get("ROBUSTBENCH_TWICING_CACHE"):
-        return Path(own).expanduser()
-    place = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    named = os.environ.get("ROBUSTBENCH_TWICING_CACHE")
+    place = named or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     try:
-        return Path(place).expanduser() / "robustbench_twicing"
+        folder = Path(place).expanduser()
     except RuntimeError as error:
         raise UserError(
             f"{place}: {error}; name a folder for caches by ROBUSTBENCH_TWICING_CACHE"
         ) from error
+    return folder if named else folder / "robustbench_twicing"
 
 
 def stamp_of(path: Path) -> Stamp | None:
@@ -64,7 +64,8 @@ def recall(subject: str, state: Any) -> Any:
     """The answer that was kept for this state of a subject; None where there is none."""
     try:
         file = _file(subject)
-        content = read_json(file) if file.is_file() else None
+        # Of a file in a locked folder not even `is_file` can be asked.
+        content = None if stamp_of(file) is None else read_json(file)
     except UserError as error:
         log.info("%s; it is found out anew", error)
         return None
@@ -81,7 +82,10 @@ def keep(subject: str, state: Any, answer: Any) -> None:
     try:
         write_atomically(_file(subject), lambda file: file.write_text(content, encoding="utf-8"))
     except UserError as error:
-        _warn(str(error))
+        cause, reason = error.__cause__, str(error)
+        if isinstance(cause, OSError):  # the same for all answers, whose names differ
+            reason = f"{cache_folder()} cannot be written to: {cause.strerror or cause}"
+        _warn(reason)
 
 
 def forget(subject: str) -> None:

@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from robustbench_twicing.checkpoints.bundled import bundled_file
 from robustbench_twicing.cli.app import main
+from robustbench_twicing.files import memory
 
 GOOD = "fmnist_deit=bundled"
 RAISES = """
@@ -81,6 +82,18 @@ def test_labels_stay_with_their_models(
     assert labels(tmp_path / "run") == ["second"]
     assert evaluate("--model", GOOD, "--label", "second", "--on-bad-model", "skip") == 0
     assert "left out" not in capsys.readouterr().out.rpartition("results: ")[2]
+
+
+def test_in_a_run_that_was_begun_they_are_left_out_again(
+    evaluate: Evaluate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where both models are known from the first time, and the run has nothing left to do."""
+    monkeypatch.setenv("ROBUSTBENCH_TWICING_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(memory, "SETTLED", -1.0)
+    models = ("--model", GOOD, "--model", "timm:test_vit=random:0")
+    for _ in range(2):
+        assert evaluate(*models, "--on-bad-model", "skip") == 3
+        assert labels(tmp_path / "run") == ["fmnist_deit"]
 
 
 @pytest.mark.parametrize(
