@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.random.mtrand import get_bit_generator, set_bit_generator
 from torch import Tensor
 from torch.nn.functional import embedding
 
@@ -68,8 +69,10 @@ def states_kept() -> Iterator[None]:
 def seeded_globally(seed: int) -> Iterator[None]:
     """Seed Python's, numpy's and torch's global generators; restore their states at the end.
 
-    Inside `states_kept`, Python's and numpy's are restored at the end of that.
+    Inside `states_kept`, Python's and numpy's are restored at the end of that, but numpy's global
+    generator is of its old kind at once, for no other can be seeded.
     """
+    bits = get_bit_generator()
     on_gpu = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     devices = range(torch.cuda.device_count() if on_gpu else 0)
     with states_kept(), torch.random.fork_rng(devices=devices):
@@ -78,7 +81,10 @@ def seeded_globally(seed: int) -> Iterator[None]:
         torch.default_generator.manual_seed(seed)
         if on_gpu:  # a GPU that nobody uses is not started for it
             torch.cuda.manual_seed_all(seed)
-        yield
+        try:
+            yield
+        finally:
+            set_bit_generator(bits)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.random.mtrand import set_bit_generator
 
 from robustbench_twicing.seeds import (
     derive_seed,
@@ -158,6 +159,15 @@ def test_after_a_failure_too() -> None:
     before = states()
     with pytest.raises(ZeroDivisionError), seeded_globally(1):
         _ = draws()[0] / 0
+    assert states() == before
+
+
+def test_another_kind_of_global_generator_is_gone_after_who_chose_it() -> None:
+    before = states()
+    with states_kept():
+        for _ in range(2):
+            with seeded_globally(1):
+                set_bit_generator(np.random.PCG64(3))
     assert states() == before
 
 
