@@ -135,8 +135,11 @@ def _check_reachable(repository: str, file: str, name: str) -> None:
 
 def _unreachable(repository: str, name: str, error: object) -> UserError:
     last = [line.strip() for line in str(error).splitlines() if line.strip()][-1:]
+    weights = f"the weights of {name} ({repository})"
+    if name == f"hf:{repository}":
+        weights = f"{name} is no folder here, its weights"
     return UserError(
-        f"the weights of {name} ({repository}) are not in the local cache and the "
+        f"{weights} are not in the local cache and the "
         f"Hugging Face hub does not give them ({last[0] if last else type(error).__name__}); "
         "go online once, or give the path of a checkpoint or a folder"
     )

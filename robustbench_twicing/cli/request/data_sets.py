@@ -15,7 +15,10 @@ from .options import EvalOptions
 if TYPE_CHECKING:  # attacks need torch, which what images are does not
     from .conditions import ConditionRequest
 
-NO_DATA = "no --data is given; name an image folder, an .npz file or samples:imagenet"
+NO_DATA = (
+    "no --data is given; name an image folder, an archive of images, an .npz file, "
+    "samples:imagenet or fashion-mnist:test1000"
+)
 
 
 class Sources(NamedTuple):

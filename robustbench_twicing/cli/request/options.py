@@ -24,7 +24,7 @@ class EvalOptions:
             "--model",
             "-m",
             metavar="NAME[=CHECKPOINT]",
-            help="Model name, timm:NAME or path/file.py:function; repeat for several.",
+            help="Model name, timm:NAME, hf:FOLDER or path/file.py:function; repeat for several.",
             panel=WHAT,
         ),
     ] = field(default_factory=list)

@@ -234,10 +234,11 @@ def why_unlabelled(listing: Listing) -> str:
     images = count(len(listing.images), "image")
     if len(folders) == 1:
         where = f" in {folders[0]}/" if folders[0] else ""
+        kit = ", or ILSVRC2012_devkit_t12" if "ILSVRC2012_val_" in listing.images[0].id else ""
         return (
             f"{listing.root} is a flat folder: {images}{where} and no class folders, so the "
-            "classes are unknown; give --labels FILE (CSV with file,wnid), or sort the images "
-            "into folders named by wnid (n01440764)"
+            f"classes are unknown; give --labels FILE (CSV with file,wnid{kit}), or sort the "
+            "images into folders named by wnid (n01440764)"
         )
     named = name_some([folder or "." for folder in folders])
     return (

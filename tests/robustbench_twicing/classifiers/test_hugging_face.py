@@ -233,8 +233,10 @@ def test_a_repository_that_cannot_be_had_is_one_line(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
     monkeypatch.setattr(hub, "urlopen", refuse)
-    with pytest.raises(UserError, match=r"not in the local cache .*Name or service not known\)"):
-        load_model("hf:somebody/small-vit")
+    wrong = r"is no folder here, its weights are not in the local cache .*service not known\)"
+    for place in ("somebody/small-vit", "my-vti"):
+        with pytest.raises(UserError, match=f"^hf:{place} {wrong}"):
+            load_model(f"hf:{place}")
 
 
 @pytest.mark.parametrize("place", ["", "./nothing", "/no/such/folder", "a/b/c", "random:0"])

@@ -29,7 +29,7 @@ MISTAKES = {
     f"eval {MODEL} --data photos": "fmnist_deit has 10 classes, photos needs 1000",
     f"eval --model deit_tiny_patch16_224=random:0 {DATA}": "has 1000 classes, fashion-mnist:tes"
     "t1000 needs 10; they must be the same classes: give",
-    f"eval {MODEL}": "no --data is given; name an image folder",
+    f"eval {MODEL}": "no --data is given; name an image folder, an archive",
     f"eval {DATA}": "no --model is given; name one, like --model",
     f"eval {MODEL} --data nowhere": "nowhere; right are a folder of images",
     f"eval {MODEL} --data empty": "holds no images (.avif, .bmp",

@@ -76,6 +76,7 @@ def test_empty_class_folders_are_told(tree: Tree) -> None:
 
 ERRORS = {
     "flat": (["a.png", "b.png"], "flat folder: 2 images and no class folders", "--labels FILE"),
+    "ImageNet's": (["ILSVRC2012_val_00000001.JPEG"], "flat folder", "or ILSVRC2012_devkit_t12)"),
     "flat below": (["val/a.png"], "flat folder: 1 image in val/", "--labels FILE"),
     "words": (["cat/a.png", "dog/b.png"], "(cat, dog) are named neither by wnid", "--classes FILE"),
     "unknown wnid": (["n01443537/a.png", "n99999999/b.png"], "1 folder named by", "n99999999"),
