@@ -7,6 +7,8 @@ import hypothesis
 import pytest
 import torch
 
+from robustbench_twicing.cli import terminal
+
 hypothesis.settings.register_profile("no-clock", deadline=None)
 hypothesis.settings.load_profile("no-clock")
 torch.set_num_threads(1)  # more wait for each other where the machine has other work too
@@ -26,6 +28,12 @@ def shared() -> Path:
 def _cache_of_archives(tmp_path_factory: pytest.TempPathFactory) -> None:
     """No test reads or writes the user's own cache."""
     os.environ["ROBUSTBENCH_TWICING_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _patience() -> None:
+    """What commands print does not depend on how slow the machine is."""
+    terminal.PATIENCE = 600.0
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

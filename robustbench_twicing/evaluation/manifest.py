@@ -6,6 +6,7 @@ from dataclasses import replace
 from ..classifiers.classifier import Classifier
 from ..classifiers.known_models import ModelFacts
 from ..data.dataset import Dataset
+from ..data.preprocessing import Preprocessing
 from ..data.summary import SURVEYED, Survey, survey, typical_side
 from ..data.suspicions import severities_in_one_array, suspicions
 from ..errors import UserError
@@ -13,7 +14,6 @@ from ..records.manifest import DatasetRecord, Evaluation, Manifest
 from .class_subsets import count_images
 from .options import Options
 from .tasks import Task
-from .validation import count_logits
 
 
 def make_manifest(
@@ -21,6 +21,7 @@ def make_manifest(
     tasks: Sequence[Task],
     options: Options,
     *,
+    classes: Mapping[str, int],
     left_out: Sequence[str],
     part_size: int,
     device: str,
@@ -32,6 +33,7 @@ def make_manifest(
         models: label to model.
         tasks: data sets, each with its conditions.
         options: how the run is computed.
+        classes: how many logits each model has.
         left_out: see `Manifest`.
         part_size: see `Manifest`.
         device: see `Manifest`.
@@ -58,7 +60,7 @@ def make_manifest(
     evaluations = tuple(
         Evaluation(
             *(label, model.record, model.preprocessing),
-            _with_remarks(record, data, surveyed, label, model),
+            _with_remarks(record, data, surveyed, model.preprocessing, classes[label]),
             images,
         )
         for label, model in models.items()
@@ -93,14 +95,13 @@ def _with_remarks(
     record: DatasetRecord,
     data: Dataset,
     surveyed: Survey | None,
-    label: str,
-    model: Classifier | ModelFacts,
+    preprocessing: Preprocessing,
+    classes: int,
 ) -> DatasetRecord:
     """With what looks wrong with the images, for the network that will see them."""
     if surveyed is None:
         return record
-    classes = data.num_classes or count_logits(label, model)
-    remarks = tuple(suspicions(data, surveyed, model.preprocessing, classes))
+    remarks = tuple(suspicions(data, surveyed, preprocessing, data.num_classes or classes))
     flags = tuple(remark.flag for remark in remarks)
     sentences = tuple(remark.sentence for remark in remarks)
     return replace(record, flags=(*record.flags, *flags), notes=(*record.notes, *sentences))

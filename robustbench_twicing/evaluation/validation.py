@@ -22,11 +22,14 @@ from .tasks import Task
 
 def check_request(
     models: Mapping[str, Classifier] | Mapping[str, ModelFacts], tasks: Sequence[Task]
-) -> None:
+) -> dict[str, int]:
     """Refuse what could not be evaluated.
 
     Nothing is written before: a run folder with a mistake in it could not be gone on with. Of
     models whose networks are not built, all but what `needs_networks` says is checked.
+
+    Returns:
+        How many logits each model has, which a network may have been shown an image for.
 
     Raises:
         UserError: no data set, two of one name, one condition twice, attacks on images of several
@@ -44,8 +47,7 @@ def check_request(
     for task in tasks:
         _check_once(task)
         _check_labels(task)
-    for label, model in models.items():
-        _check_model(label, model, tasks)
+    return {label: _check_model(label, model, tasks) for label, model in models.items()}
 
 
 def fit(models: Mapping[str, ModelFacts], tasks: Sequence[Task]) -> bool:
@@ -57,7 +59,7 @@ def fit(models: Mapping[str, ModelFacts], tasks: Sequence[Task]) -> bool:
     return True
 
 
-def _check_model(label: str, model: Classifier | ModelFacts, tasks: Sequence[Task]) -> None:
+def _check_model(label: str, model: Classifier | ModelFacts, tasks: Sequence[Task]) -> int:
     takes_pixels = model.takes_pixels if isinstance(model, ModelFacts) else model.normalize is None
     for task in tasks:
         _check_budgets(label, model.preprocessing.crop, takes_pixels, task.conditions)
@@ -67,6 +69,7 @@ def _check_model(label: str, model: Classifier | ModelFacts, tasks: Sequence[Tas
     classes = count_logits(label, model)
     for task in tasks:
         check_classes(label, classes, task.data)
+    return classes
 
 
 def needs_networks(tasks: Sequence[Task]) -> bool:

@@ -150,7 +150,8 @@ def test_a_finished_run_is_shown_from_a_disk_that_may_not_be_written_to(
     disk.write_protect()
     assert site.eval("--attacks", "clean", out=str(run)) == 0
     assert main(["report", str(run)]) == 0
-    assert capsys.readouterr() == (2 * shown, "")
+    standing = f"{run}: all 11 images are evaluated\n"
+    assert capsys.readouterr() == (2 * shown, standing)
     disk.resize("50m,rw")
     (run / "results.csv").unlink()
     disk.write_protect()
@@ -161,6 +162,6 @@ def test_a_finished_run_is_shown_from_a_disk_that_may_not_be_written_to(
         f"{run}/results.csv cannot be written: Read-only file system; what was finished before is "
         "kept"
     )
-    assert err == f"robustbench-twicing: {problem}\n"
+    assert err == f"{standing}robustbench-twicing: {problem}\n"
     assert main(["report", str(run)]) == 0
     assert capsys.readouterr() == (tables, f"{problem}; --out DIR writes into another folder\n")

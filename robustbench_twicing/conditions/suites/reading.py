@@ -73,9 +73,10 @@ def parse_suite(text: str, name: str) -> Suite:
         line = mapping.line(first["loc"])
         where = ".".join(map(str, first["loc"])) or "the suite"
         allowed = ", ".join(_allowed(first["loc"]))
-        raise UserError(
-            f"{name}:{line}: {where}: {first['msg']}; allowed here: {allowed}"
-        ) from error
+        wrong = f"{where}: {first['msg']}"
+        if first["type"] == "extra_forbidden":
+            wrong = f"{first['loc'][-1]!r} means nothing here"
+        raise UserError(f"{name}:{line}: {wrong}; allowed here: {allowed}") from error
 
 
 def _allowed(location: tuple[Any, ...]) -> Iterator[str]:

@@ -116,7 +116,7 @@ def open_run(
     Raises:
         UserError: as `evaluate_models`.
     """
-    check_request(models, tasks)
+    classes = check_request(models, tasks)
     if options.survivors:
         check_survivors(tasks)
     device = choose_device(options.device)
@@ -127,6 +127,7 @@ def open_run(
         models,
         tasks,
         options,
+        classes=classes,
         left_out=left_out,
         part_size=size if before is None else before.manifest.part_size,
         device=device.type,

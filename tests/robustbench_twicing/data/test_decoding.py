@@ -235,7 +235,7 @@ def test_a_larger_picture_is_decoded_by_request(tmp_path: Path) -> None:
     path = tmp_path / "n01440764" / "large.png"
     path.parent.mkdir()
     Image.new("1", (60, 50)).save(path)
-    with pytest.raises(BadImageError, match=r"is 60 x 50, more than 2,999 pixels; .* 3000$"):
+    with pytest.raises(BadImageError, match=r"is 60 x 50, more than 2,999 pixels; .* 3000, or"):
         read_rgb(path, 2999)
     assert read_rgb(path, 3000).size == read_header(path, 3000)[:2] == (60, 50)
     dataset = open_dataset(tmp_path, max_pixels=2999)

@@ -128,7 +128,7 @@ def test_budgets_of_one_attack_or_of_all() -> None:
         ),
         (
             PGD + "  epsilon: [1/255]\n",
-            r"x.yaml:3: conditions.0.epsilon: Extra",
+            r"x.yaml:3: 'epsilon' means nothing here; allowed here: attack, protocol, eps",
         ),
         (
             PGD + "  eps:\n  - 1/255\n  - 4\n",
