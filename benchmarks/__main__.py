@@ -33,8 +33,11 @@ thing are timed in alternation in one process, and a ratio is the median over ro
 one round, so that what else the machine does meets all ways alike. A ratio below 1 is faster than
 what the column names. What one thread computes is timed by the processor, everything else by the
 wall clock. Times are of this machine at this load; ratios carry over better. Models have random
-weights, on which the time does not depend.
+weights, on which the time does not depend. What is behind "At full size, and before" was measured
+by the commands that it names, and is kept when the rest is written anew.
 """
+KEPT = "## At full size, and before"
+"""Heading of the end of the page, which is written by hand."""
 
 
 def tables_of(names: Sequence[str]) -> Iterator[Table]:
@@ -63,7 +66,14 @@ def main() -> None:
         [INTRODUCTION, *(table.markdown() for table in (describe(started, load), *tables))]
     )
     if asked.out is not None:
-        write_atomically(asked.out, partial(_write, page))
+        write_atomically(asked.out, partial(_write, f"{page}{kept(asked.out)}"))
+
+
+def kept(page: Path) -> str:
+    """The end of a page that is already there, from its heading on; empty where there is none."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    _, heading, end = text.partition(f"\n{KEPT}\n")
+    return heading + end
 
 
 def _write(page: str, path: Path) -> None:

@@ -1,5 +1,7 @@
 """Forward and forward+backward of DeiT-tiny and FAN-tiny, as they are and with twicing.
 
+And of the first model in fresh processes, with and without memory that is kept between batches.
+
     python benchmarks/model_time.py [--batch 8] [--rounds 5] [--threads N] [--attention auto]
                                     [--kernels plain] [--device cpu] [--model NAME ...]
 
@@ -10,7 +12,10 @@ weights: the time does not depend on them. Ratios are to the first model.
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import torch
@@ -20,9 +25,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.table import Table, show
 from benchmarks.timing import measured, ratio_table, set_up, threads
 from robustbench_twicing import load_model
+from robustbench_twicing.classifiers.device import keep_memory
 from robustbench_twicing.classifiers.timing import alternate
 from robustbench_twicing.models.facts import model_facts
 
+BATCHES = 5
+"""Batches of a process of its own."""
 NAMES = (
     "deit_tiny_patch16_224",
     "deit_tiny_twicing_patch16_224",
@@ -78,6 +86,32 @@ def measure(
         timed = {name: both[index] for name, both in built.items()}
         seconds = measured(timed, rounds) if where.type == "cpu" else alternate(timed, rounds)
         yield ratio_table(title, seconds, names[:1], images=batch, about=about)
+    if where.type == "cpu":
+        yield _kept_memory(names[0], batch, rounds)
+
+
+def _kept_memory(name: str, batch: int, rounds: int) -> Table:
+    """It cannot be taken back within a process, so that every measurement has one of its own."""
+    taken: dict[str, list[float]] = {"given back": [], "kept": []}
+    for _ in range(rounds):
+        for way, seconds in taken.items():
+            seconds.append(_in_a_process(name, batch, kept=way == "kept"))
+    about = f"{name}, {threads()}, forward pass and gradient, batch {batch}, median of {rounds}."
+    return ratio_table("Memory between batches", taken, ("given back",), images=batch, about=about)
+
+
+def _in_a_process(name: str, batch: int, *, kept: bool) -> float:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_gradient_seconds, name, batch, torch.get_num_threads(), kept).result()
+
+
+def _gradient_seconds(name: str, batch: int, threads: int, kept: bool) -> float:
+    """Median of a few batches, after a first one."""
+    set_up(threads)
+    if kept:
+        keep_memory()
+    _, gradient = ways(name, batch, torch.device("cpu"))
+    return median(measured({name: gradient}, BATCHES)[name])
 
 
 def main() -> None:

@@ -65,6 +65,20 @@ def states_kept() -> Iterator[None]:
         np.random.set_state(legacy)  # noqa: NPY002
 
 
+def random_state() -> list[Tensor]:
+    """Of the generators of torch that everything in the process shares."""
+    started = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    devices = torch.cuda.get_rng_state_all() if started else []
+    return [torch.get_rng_state(), *devices]
+
+
+def set_random_state(states: list[Tensor]) -> None:
+    """Put back what `random_state` gave."""
+    torch.set_rng_state(states[0])
+    for device, state in enumerate(states[1:]):
+        torch.cuda.set_rng_state(state, device)
+
+
 @contextmanager
 def seeded_globally(seed: int) -> Iterator[None]:
     """Seed Python's, numpy's and torch's global generators; restore their states at the end.
@@ -72,19 +86,18 @@ def seeded_globally(seed: int) -> Iterator[None]:
     Inside `states_kept`, Python's and numpy's are restored at the end of that, but numpy's global
     generator is of its old kind at once, for no other can be seeded.
     """
-    bits = get_bit_generator()
-    on_gpu = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-    devices = range(torch.cuda.device_count() if on_gpu else 0)
-    with states_kept(), torch.random.fork_rng(devices=devices):
+    bits, states = get_bit_generator(), random_state()
+    with states_kept():
         random.seed(seed)
         np.random.seed(seed % 2**32)  # noqa: NPY002
         torch.default_generator.manual_seed(seed)
-        if on_gpu:  # a GPU that nobody uses is not started for it
+        if len(states) > 1:  # a GPU that nobody uses is not started for it
             torch.cuda.manual_seed_all(seed)
         try:
             yield
         finally:
             set_bit_generator(bits)
+            set_random_state(states)
 
 
 @contextmanager

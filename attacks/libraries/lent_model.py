@@ -23,7 +23,8 @@ def lent(model: nn.Module) -> Iterator[None]:
     """
     modes = {module: module.training for module in model.modules()}
     learning = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    model.eval()
+    if any(modes.values()):
+        model.eval()
     for parameter in learning:
         parameter.requires_grad_(False)
     watch = model.register_forward_hook(_refuse_nonsense)
@@ -34,7 +35,8 @@ def lent(model: nn.Module) -> Iterator[None]:
         for parameter in learning:
             parameter.requires_grad_(True)
         for module, training in modes.items():
-            module.training = training
+            if module.training != training:
+                module.training = training
 
 
 def _refuse_nonsense(module: nn.Module, inputs: tuple[Any, ...], logits: Tensor) -> None:

@@ -25,7 +25,7 @@ __all__ = [
     "network_state",
     "precision",
     "probe",
-    "torch_state",
+    "snapshots",
     "user_code",
 ]
 """The modules that other rooms may use."""

@@ -1,6 +1,8 @@
-"""Where a network computes: the device asked for, its name, and whether its memory ran out."""
+"""Where a network computes: the device asked for, its name, and its memory."""
 
+import ctypes
 import logging
+import os
 import platform
 import re
 from collections.abc import Callable
@@ -16,6 +18,12 @@ _NO_MEMORY = re.compile(
     r"out of memory|(can't|cannot) allocate memory|not enough memory|ALLOC_FAILED"
 )
 """What torch says in a plain `RuntimeError`: of its allocators, of CUDA, and of its libraries."""
+
+OF_A_TENSOR, OF_A_BATCH = 2**25, 2**28
+"""Bytes: blocks up to the first size are taken from memory of which the process keeps the second
+when they are freed; by itself glibc hands most of it back to the system at once."""
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Numbers of glibc's mallopt."""
 
 
 def choose_device(name: str) -> torch.device:
@@ -33,6 +41,18 @@ def choose_device(name: str) -> torch.device:
     if kind == "cuda" and not (available and int(index or 0) < torch.cuda.device_count()):
         raise UserError(f"--device {name}: this machine has no such CUDA device; use auto or cpu")
     return torch.device(name)
+
+
+def keep_memory() -> None:
+    """Let this process keep the memory of a batch for the next one, where the C library is glibc.
+
+    Otherwise every tensor of some size is new memory, which the system clears page by page when it
+    is first written: a tenth of the time of a small vision transformer on a CPU.
+    """
+    set_option = getattr(ctypes.CDLL(None) if os.name == "posix" else None, "mallopt", None)
+    if set_option is not None:
+        set_option(M_MMAP_THRESHOLD, OF_A_TENSOR)
+        set_option(M_TRIM_THRESHOLD, OF_A_BATCH)
 
 
 def is_out_of_memory(error: BaseException) -> bool:

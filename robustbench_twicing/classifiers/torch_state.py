@@ -71,17 +71,3 @@ def torch_snapshots() -> Iterator[Snapshot]:
 
 def _setting(name: str, get: Callable[[], Any], put: Callable[[Any], object]) -> MappingSnapshot:
     return MappingSnapshot(name, True, lambda: {"": get()}, lambda content: put(content[""]))
-
-
-def random_state() -> list[torch.Tensor]:
-    """Of the generators of torch that everything in the process shares."""
-    started = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
-    devices = torch.cuda.get_rng_state_all() if started else []
-    return [torch.get_rng_state(), *devices]
-
-
-def set_random_state(states: list[torch.Tensor]) -> None:
-    """Put back what `random_state` gave."""
-    torch.set_rng_state(states[0])
-    for device, state in enumerate(states[1:]):
-        torch.cuda.set_rng_state(state, device)

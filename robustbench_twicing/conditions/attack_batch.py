@@ -13,6 +13,7 @@ from ..classifiers.classifier import Classifier
 from ..classifiers.device import is_out_of_memory
 from ..classifiers.gradient import gradient_or_zero, input_gradient
 from ..classifiers.precision import Precision
+from ..classifiers.snapshots import same_bits
 from ..errors import BrokenAttackError
 from ..seeds import image_generators
 from .ball import affected
@@ -128,7 +129,7 @@ class AttackBatch:
         for name, values in self._copies.items():
             place, what = name
             holder = self._gradients if place == "gradient" else self.__dict__
-            if not torch.equal(holder[what], values):
+            if not same_bits(holder[what], values):
                 holder[what] = values.clone()
                 raise BrokenAttackError(f"changed the clean {place} in place")
         if any(self.__dict__[name] is not value for name, value in self._given.items()):

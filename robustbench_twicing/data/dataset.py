@@ -133,6 +133,11 @@ class Dataset:
         """The right labels of image ``index``, ascending."""
         return (self.labels[index],) if self.several is None else self.several.of[index]
 
+    @cached_property
+    def highest_label(self) -> int:
+        """Of all images; 0 where there is none."""
+        return max((self.right(image)[-1] for image in range(len(self))), default=0)
+
     def right_labels(self, indices: Sequence[int]) -> NDArray[np.int64]:
         """Those of some images (N, M), as `padded`."""
         return padded([self.right(index) for index in indices])

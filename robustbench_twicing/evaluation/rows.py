@@ -230,7 +230,7 @@ def _column(values: Any, kind: pa.DataType, count: int) -> pa.Array:
     if isinstance(values, pa.Array):
         return values
     if isinstance(values, str):
-        values = [values] * count
-    elif isinstance(values, np.ndarray) and values.dtype == object:
+        return pa.repeat(pa.scalar(values, kind), count)
+    if isinstance(values, np.ndarray) and values.dtype == object:
         values = values.tolist()
     return pa.array(values, kind)

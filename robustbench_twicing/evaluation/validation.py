@@ -136,9 +136,8 @@ def check_classes(label: str, classes: int, data: Dataset) -> None:
     """
     expected = data.num_classes if data.space is None else NUM_CLASSES
     needs = "needs ImageNet-1k's 1000" if data.space is not None else f"needs {expected}"
-    highest = max((data.right(image)[-1] for image in range(len(data))), default=0)
-    if expected is None and highest >= classes:
-        needs, expected = f"has labels up to {highest}", highest + 1
+    if expected is None and data.highest_label >= classes:
+        needs, expected = f"has labels up to {data.highest_label}", data.highest_label + 1
     if expected not in (None, classes):
         raise UserError(
             f"{label} has {classes} classes, {data.name} {needs}; they must be the same classes: "

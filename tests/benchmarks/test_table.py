@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import table, timing
-from benchmarks.__main__ import BENCHMARKS
+from benchmarks.__main__ import BENCHMARKS, KEPT, kept
 from benchmarks.table import Table
 
 
@@ -40,3 +40,17 @@ def test_no_script_is_left_out() -> None:
     scripts = Path(table.__file__).parent.glob("*.py")
     measuring = {path.stem for path in scripts if "\ndef measure(" in path.read_text()}
     assert measuring == {*BENCHMARKS, "gpu"}  # that is of a device, and run by itself
+
+
+def test_the_end_of_the_page_that_is_written_by_hand_is_kept(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    assert kept(page) == ""
+    page.write_text(f"# Old\n\n{KEPT}\n\nMeasured once.\n", encoding="utf-8")
+    assert kept(page) == f"\n{KEPT}\n\nMeasured once.\n"
+    page.write_text(f"# New\n{kept(page)}", encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == f"# New\n\n{KEPT}\n\nMeasured once.\n"
+
+
+def test_the_page_of_this_repository_has_such_an_end() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+    assert "python -m benchmarks.start_time" in kept(page)

@@ -88,12 +88,12 @@ def _analyze_models(
     from ...analysis.record import describe, left_out_lines, save
     from ..request.analysis_inputs import open_models_and_images
     from ..request.corruptions import shortfalls
-    from ..request.request import default_out, make_run_options, set_threads
+    from ..request.request import default_out, make_run_options, prepare_cpu
     from ..request.under import read_under
 
     tensors = chosen_tensors(options, analyses)
     computing = make_run_options(options)
-    set_threads(options.threads)
+    prepare_cpu(options.threads)
     conditions = read_under(options)
     models, data = open_models_and_images(
         options, needs_labels=any(item.is_attacked for item in conditions)

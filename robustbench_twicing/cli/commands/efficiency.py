@@ -53,7 +53,7 @@ def run(options: EfficiencyOptions) -> None:
     from ...classifiers.efficiency import measure_efficiency
     from ...evaluation.options import parse_batch_size
     from ..request.models import load_models
-    from ..request.request import set_threads
+    from ..request.request import prepare_cpu
     from ..run_folders import check_out
     from ..terminal import Console
 
@@ -65,7 +65,7 @@ def run(options: EfficiencyOptions) -> None:
     if batch_size is None:
         raise UserError("--batch-size auto: efficiency measures at one batch size; give a number")
     where = choose_device(options.device)
-    set_threads(options.threads)
+    prepare_cpu(options.threads)
     named = [_with_weights(asked, options.checkpoint) for asked in options.model]
     measured = measure_efficiency(
         load_models(replace(options, model=named)).models,

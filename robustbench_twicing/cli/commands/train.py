@@ -93,7 +93,7 @@ def run(options: TrainOptions) -> None:
     from ...training.recipes import choose_recipe
     from ...training.session import train
     from ..request.data_sets import one_data, open_images
-    from ..request.request import set_threads
+    from ..request.request import prepare_cpu
     from ..terminal import Console
 
     _check_start(options.start, options.weights, options.arch_override)
@@ -103,7 +103,7 @@ def run(options: TrainOptions) -> None:
         changes.append(f"threads={options.threads}")
     chosen = choose_recipe(options.recipe, changes)
     target = choose_device(options.device)
-    set_threads(chosen.threads)
+    prepare_cpu(chosen.threads)
     if options.seed < 0:
         raise UserError(f"--seed {options.seed} is negative; it is 0 or more")
     images = open_images(options, one_data(options, "train"))

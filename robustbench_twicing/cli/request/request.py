@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 
 from ...classifiers.classifier import Classifier
-from ...classifiers.device import choose_device
+from ...classifiers.device import choose_device, keep_memory
 from ...data.crop_cache import cache_crops
 from ...errors import UserError
 from ...evaluation.options import Options, Shard, parse_batch_size
@@ -82,7 +82,7 @@ def ask(options: EvalOptions) -> Asked:
     sources = find_sources(asked)
     conditions = conditions_by_set(asked, sources)
     run_options = make_run_options(options)
-    set_threads(options.threads)
+    prepare_cpu(options.threads)
     tasks = open_tasks(options, sources, conditions)
     if options.cache is not None:
         tasks = _cached(tasks, Path(options.cache))
@@ -136,8 +136,8 @@ def make_run_options(options: EvalOptions) -> Options:
     return Options(**values)
 
 
-def set_threads(threads: int | None) -> None:
-    """Limit the network's CPU threads.
+def prepare_cpu(threads: int | None) -> None:
+    """Limit the network's CPU threads, and keep the memory of its batches.
 
     Args:
         threads: how many; None for torch's own choice.
@@ -145,6 +145,7 @@ def set_threads(threads: int | None) -> None:
     Raises:
         UserError: not a positive number.
     """
+    keep_memory()
     if threads is None:
         return
     if threads < 1:

@@ -19,7 +19,7 @@ from ...records.sources import Source, is_source, read_sources, saved_dataset, t
 from ..run_folders import open_runs
 from .models import load_models
 from .options import EvalOptions
-from .request import Request, make_request, make_run_options, set_threads
+from .request import Request, make_request, make_run_options, prepare_cpu
 
 CONTROL = "noise"
 """Beside each budget: what the target loses to changes of that size that nobody aimed."""
@@ -41,7 +41,7 @@ def make_transfer_request(run_dirs: Sequence[Path], options: EvalOptions) -> Req
     sources = [source for folder in open_runs(run_dirs) for source in read_sources(folder)]
     manifest = sources[0].manifest
     run_options = _as_in_run(make_run_options(options), manifest.seed, manifest.score_8bit)
-    set_threads(options.threads)
+    prepare_cpu(options.threads)
     by_name: dict[str, list[Source]] = {}
     for source in sources:
         by_name.setdefault(source.evaluation.dataset.name, []).append(source)

@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 from ...classifiers.gradient import input_gradient
 from ...classifiers.network_state import NetworkState
-from ...classifiers.torch_state import random_state, set_random_state
 from ...errors import BrokenAttackError, ModelChangedError
 from ...files.printable import name_some
 from ...records.cost import CostMeter
+from ...seeds import random_state, set_random_state
 from .agreement import ROUNDING, agree
 
 log = logging.getLogger(__name__)

@@ -1,12 +1,14 @@
 """Clean logits and gradient of a batch, computed once."""
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.gradient import input_gradient
+from robustbench_twicing.classifiers.snapshots import same_bits
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from robustbench_twicing.errors import BrokenAttackError
@@ -103,3 +105,48 @@ def test_generators_are_fresh_and_keyed_by_the_run() -> None:
         wanted = image_generators(5, IMAGES, "pgd", {"steps": 3}, "4/255", 2)
         assert [each.initial_seed() for each in made] == [each.initial_seed() for each in wanted]
         torch.rand(1, generator=made[0])
+
+
+class Lying(Tensor):
+    """Equals everything."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, *_: Any, **__: Any) -> Any:
+        return True
+
+
+@pytest.mark.parametrize("spoil", ["value", "sign of zero", "type", "another tensor"])
+def test_whatever_is_done_to_the_clean_images_is_seen(spoil: str) -> None:
+    x = X.clone()
+    x[0, 0, 0, 0] = 0
+    batch = AttackBatch(Linear(classes=3), x.clone(), Y, images=IMAGES)
+    batch.check_untouched()
+    if spoil == "value":
+        batch.x.data[-1, -1, -1, -1] += 1e-7
+    elif spoil == "sign of zero":
+        batch.x[0, 0, 0, 0] = -0.0
+    elif spoil == "type":
+        batch.x.__class__ = Lying
+    else:
+        batch.x = (x + 1).as_subclass(Lying)
+    with pytest.raises(BrokenAttackError, match="changed the clean images in place"):
+        batch.check_untouched()
+    batch.check_untouched()
+    assert torch.equal(batch.x, x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64, torch.bfloat16])
+def test_tensors_of_the_same_bits_are_told_from_others(dtype: torch.dtype) -> None:
+    numbers = torch.arange(24).reshape(2, 3, 4).to(dtype)
+    assert same_bits(numbers, numbers.clone())
+    assert same_bits(numbers.mT, numbers.mT.contiguous())
+    other = numbers.clone()
+    other[1, 2, 3] = 0
+    assert not same_bits(numbers, other)
+    assert not same_bits(numbers, numbers[:1])
+    assert not same_bits(numbers, numbers.to(torch.float16))
+
+
+def test_values_that_are_no_numbers_have_the_same_bits() -> None:
+    nothing = torch.full((3,), float("nan"))
+    assert same_bits(nothing, nothing.clone())
