@@ -20,8 +20,8 @@ from reports import results
 from robustbench_twicing import load_model
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.cli.api_inputs import open_data
+from robustbench_twicing.cli.options.evaluation import EvalOptions
 from robustbench_twicing.cli.request.conditions import make_conditions, read_conditions
-from robustbench_twicing.cli.request.options import EvalOptions
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.evaluation.runner import Options, evaluate_models

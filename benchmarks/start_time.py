@@ -29,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.report_speed import conditions, make_records
 from benchmarks.table import Table, show
-from robustbench_twicing.cli.request.options import EvalOptions
+from robustbench_twicing.cli.options.evaluation import EvalOptions
 from robustbench_twicing.cli.request.request import make_request
 from robustbench_twicing.data.imagenet import wnids
 from robustbench_twicing.data.loader import pixels_hash

@@ -13,7 +13,7 @@ from reports.statistics.comparison import compare_if_possible
 from reports.tables.formats import FORMATS
 
 from ..errors import UserError
-from .request.output import Output
+from .options.printed import Output
 from .run_folders import check_csv, open_runs, read_runs
 from .terminal import patiently
 

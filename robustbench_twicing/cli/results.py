@@ -25,8 +25,8 @@ from reports.tables.formats import FORMATS, write_tables
 from ..errors import UserError
 from ..evaluation.distributed import Team, join_team
 from ..records.parts import DamagedPartError
-from .request.options import EvalOptions
-from .request.output import Output, OutputOptions
+from .options.evaluation import EvalOptions
+from .options.printed import Output, OutputOptions
 from .run import EvalStatus, evaluate, images_left
 from .run_folders import read_runs
 from .signals import DONE, ERROR_ROWS, INCOMPLETE

@@ -11,7 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import UserError
-from .request.options import EvalOptions
+from .options.evaluation import EvalOptions
 from .signals import StoppedError, stopping_on_signals
 
 if TYPE_CHECKING:

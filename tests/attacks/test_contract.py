@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import attacks
 from attacks import ATTACKS, fgsm
 from robustbench_twicing.classifiers.classifier import std_of
-from robustbench_twicing.cli.request.options import EvalOptions
+from robustbench_twicing.cli.options.evaluation import EvalOptions
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.ball import check_adversarial
 from robustbench_twicing.conditions.condition import Condition

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import typer
 
 from ...errors import UserError
-from ..request.analysis import (
+from ..analyze.maps import MAPS, MapOptions, check_map_options, map_choice
+from ..analyze.options import (
     ANALYSES,
     INDIFFERENT,
     SHARED,
@@ -17,8 +18,7 @@ from ..request.analysis import (
     folder_given,
     parse_names,
 )
-from ..request.attention_maps import MAPS, MapOptions, check_map_options, map_choice
-from ..request.command import add_command, options_given
+from ..options.command import add_command, options_given
 
 if TYPE_CHECKING:
     from reports.representations.subject import Subject
@@ -53,7 +53,7 @@ def register(app: typer.Typer) -> None:
 
 def run(options: MapOptions) -> None:
     """Do the analyses that are asked for, into one folder."""
-    from ..analysis_files import write_kernels
+    from ..analyze.files import write_kernels
     from ..request.request import default_out
     from ..run_folders import check_out
     from ..terminal import Console
@@ -86,10 +86,10 @@ def _analyze_models(
     """Measure all models on the same images, write tables and pictures, print the last layers."""
     from ...analysis import measures
     from ...analysis.record import describe, left_out_lines, save
-    from ..request.analysis_inputs import open_models_and_images
+    from ..analyze.inputs import open_models_and_images
+    from ..analyze.under import read_under
     from ..request.corruptions import shortfalls
     from ..request.request import default_out, make_run_options, prepare_cpu
-    from ..request.under import read_under
 
     tensors = chosen_tensors(options, analyses)
     computing = make_run_options(options)
@@ -163,7 +163,7 @@ def _write(
     tensors: "Sequence[str]",
 ) -> list[Path]:
     """Tables and pictures of each analysis, and its last layers on the terminal; the pictures."""
-    from ..analysis_files import write_attention, write_similarity, write_spectrum
+    from ..analyze.files import write_attention, write_similarity, write_spectrum
 
     pictures: list[Path] = []
     if "similarity" in analyses:

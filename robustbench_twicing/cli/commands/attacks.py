@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..request.output import Json
+from ..options.printed import Json
 
 if TYPE_CHECKING:
     from attacks import AttackSpec

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..request.output import Json, Notes, Quiet, Rename, parse_names
+from ..options.printed import Json, Notes, Quiet, Rename, parse_names
 
 
 def register(app: typer.Typer) -> None:

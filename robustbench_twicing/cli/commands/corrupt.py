@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...errors import UserError
-from ..request.command import OF_IMAGES, add_command
-from ..request.options import CORRUPTED, RUN, EvalOptions
+from ..options.command import add_command
+from ..options.corrupted import CORRUPTED
+from ..options.evaluation import OF_IMAGES, EvalOptions
+from ..options.run import RUN
 from ..run_folders import check_out
 
 if TYPE_CHECKING:

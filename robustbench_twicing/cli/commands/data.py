@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..request.command import OF_IMAGES, add_command
-from ..request.options import EvalOptions
+from ..options.command import add_command
+from ..options.evaluation import OF_IMAGES, EvalOptions
 
 if TYPE_CHECKING:
     from collections import Counter

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...errors import UserError
-from ..request.options import EvalOptions
+from ..options.evaluation import EvalOptions
 
 if TYPE_CHECKING:
     from ...evaluation.runner import Run

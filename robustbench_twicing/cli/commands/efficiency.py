@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...errors import UserError
-from ..request.command import OF_MODELS, add_command
-from ..request.options import RUN, EvalOptions
+from ..options.command import add_command
+from ..options.evaluation import OF_MODELS, EvalOptions
+from ..options.run import RUN
 
 if TYPE_CHECKING:
     from rich.console import Console as RichConsole

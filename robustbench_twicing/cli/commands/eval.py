@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from ..request.command import COMMON, add_command
-from ..request.options import RUN
-from ..request.output import Output, OutputOptions
+from ..options.command import add_command
+from ..options.evaluation import COMMON
+from ..options.printed import Output, OutputOptions
+from ..options.run import RUN
 from ..signals import DONE, ERROR_ROWS
 
 ALL_IMAGES = 2**31

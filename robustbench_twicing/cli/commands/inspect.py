@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...errors import UserError
-from ..request.command import OF_IMAGES, OF_PIXELS, add_command, options_given
-from ..request.options import EvalOptions
+from ..options.command import add_command, options_given
+from ..options.evaluation import OF_IMAGES, OF_PIXELS, EvalOptions
 
 if TYPE_CHECKING:
     from ...checkpoints.architecture import Anatomy

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..request.output import Json
+from ..options.printed import Json
 
 if TYPE_CHECKING:
     from rich.table import Table

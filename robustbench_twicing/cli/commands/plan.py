@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from ..measuring import SAMPLE, SURVEYED, Speed, measure_making, measure_speed, surviving
+from ..options.command import add_command
+from ..options.evaluation import COMMON, EvalOptions
 from ..progress import duration
-from ..request.command import COMMON, add_command
-from ..request.measuring import SAMPLE, SURVEYED, Speed, measure_making, measure_speed, surviving
-from ..request.options import EvalOptions
 from ..signals import DONE, ERROR_ROWS
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import typer
 from reports.tables.presets import preset_names
 
 from ...errors import UserError
-from ..request.output import Json, Notes, Output, Quiet, Rename, parse_names
+from ..options.printed import Json, Notes, Output, Quiet, Rename, parse_names
 
 if TYPE_CHECKING:
     import pandas as pd

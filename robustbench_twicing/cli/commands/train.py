@@ -1,64 +1,49 @@
 """train: make a checkpoint of any model of the table, from its images and a named recipe."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast, get_args
 
 import typer
 
 from ...errors import UserError
-from ..request.command import OF_LABELS, add_command
-from ..request.options import RUN, EvalOptions
+from ..options.command import add_command
+from ..options.evaluation import OF_LABELS, EvalOptions
+from ..options.run import RUN
 
-TRAINED = "What is trained, and how"
+_opt = partial(typer.Option, rich_help_panel="What is trained, and how")
 
 
 @dataclass(frozen=True)
 class TrainOptions(EvalOptions):
     """Those of images and weights to start from, and how a model is trained."""
 
-    model: Annotated[
-        list[str],
-        typer.Option("--model", "-m", help="Name, placement included.", rich_help_panel=TRAINED),
-    ] = field(default_factory=list)
-    data: Annotated[
-        list[str],
-        typer.Option(
-            help="Training images, as for eval, or see docs/zoo.md.", rich_help_panel=TRAINED
-        ),
-    ] = field(default_factory=list)
-    out: Annotated[
-        str | None,
-        typer.Option(help="Folder; continues where it stopped.", rich_help_panel=TRAINED),
-    ] = None
-    recipe: Annotated[
-        str, typer.Option(help="fmnist, or deit for ImageNet.", rich_help_panel=TRAINED)
-    ] = ""
+    model: Annotated[list[str], _opt("--model", "-m", help="Name, placement included.")] = field(
+        default_factory=list
+    )
+    data: Annotated[list[str], _opt(help="Training images, as for eval, or see docs/zoo.md.")] = (
+        field(default_factory=list)
+    )
+    out: Annotated[str | None, _opt(help="Folder; continues where it stopped.")] = None
+    recipe: Annotated[str, _opt(help="fmnist, or deit for ImageNet.")] = ""
     start: Annotated[
         str | None,
-        typer.Option(
+        _opt(
             "--from",
             metavar="CHECKPOINT",
             help="Start from its weights (a file, pretrained or bundled), not from random ones.",
-            rich_help_panel=TRAINED,
         ),
     ] = None
     val: Annotated[
         str | None,
-        typer.Option(
+        _opt(
             help="Images whose accuracy is logged after every epoch; options about labels are "
-            "for both.",
-            rich_help_panel=TRAINED,
+            "for both."
         ),
     ] = None
     set: Annotated[
-        list[str],
-        typer.Option(
-            *("--set",),
-            metavar="FIELD=VALUE",
-            help="Another value than the recipe's.",
-            rich_help_panel=TRAINED,
-        ),
+        list[str], _opt("--set", metavar="FIELD=VALUE", help="Another value than the recipe's.")
     ] = field(default_factory=list)
     workers: Annotated[
         int,

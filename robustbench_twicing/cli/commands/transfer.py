@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ..request.command import OF_MODELS, OF_PIXELS, add_command
-from ..request.output import OutputOptions
+from ..options.command import add_command
+from ..options.evaluation import OF_MODELS, OF_PIXELS
+from ..options.printed import OutputOptions
 
 OPTIONS = (
     *OF_MODELS,

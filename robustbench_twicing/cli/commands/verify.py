@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from ...errors import UserError
-from ..request.command import OF_IMAGES, OF_MODELS, OF_PIXELS, add_command
-from ..request.options import EvalOptions
+from ..options.command import add_command
+from ..options.evaluation import OF_IMAGES, OF_MODELS, OF_PIXELS, EvalOptions
 from ..signals import DONE, ERROR_ROWS
 
 if TYPE_CHECKING:

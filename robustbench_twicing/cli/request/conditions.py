@@ -13,6 +13,7 @@ from ...conditions.suites import Suite, SuiteItem, load_suite
 from ...conditions.threat_model import NORM_NAMES, PROTOCOLS, norm_of
 from ...data.imagenet_c import is_corruption
 from ...errors import UserError
+from ..options.evaluation import EvalOptions
 from .constants import (
     Overrides,
     averaged,
@@ -22,7 +23,6 @@ from .constants import (
     parse_overrides,
 )
 from .corruptions import corrupted_conditions, named_item, with_corruptions
-from .options import EvalOptions
 
 DEFAULT, CORRUPTIONS, PATCH = "quick", "corruptions", "patch"
 """The suite where none is named; where --corruptions is; and where --protocol is patch."""

@@ -8,7 +8,7 @@ from attacks import ATTACKS, AttackSpec, attack_name, find_attack
 from ...conditions.condition import Condition
 from ...conditions.suites import SuiteItem
 from ...errors import UserError
-from .options import EvalOptions
+from ..options.evaluation import EvalOptions
 
 Overrides = Mapping[str, Mapping[str, Any]]
 """Values by attack and constant."""

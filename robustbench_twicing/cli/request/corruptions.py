@@ -12,7 +12,7 @@ from ...data.dataset import Dataset
 from ...data.imagenet_c import SIDE, cells, parse_corruptions, parse_id, parse_severities
 from ...errors import UserError
 from ...files.printable import name_some
-from .options import EvalOptions
+from ..options.evaluation import EvalOptions
 
 MOST_NAMES = 6
 """Conditions that one line names."""

@@ -9,8 +9,7 @@ from ...data.imagenet_c import PREFIX
 from ...data.known_sets.table import IMAGENET, KNOWN_SETS, KnownSet, known_set, plain_name
 from ...data.opening import open_dataset, split_name
 from ...errors import UserError
-from .command import OF_LABELS
-from .options import EvalOptions
+from ..options.evaluation import OF_LABELS, EvalOptions
 
 if TYPE_CHECKING:  # attacks need torch, which what images are does not
     from .conditions import ConditionRequest

@@ -12,8 +12,7 @@ from ...errors import UserError
 from ...evaluation.tasks import Task
 from ...evaluation.validation import check_request
 from ...models.family import ModelRecord
-from .command import OF_PIXELS
-from .options import EvalOptions
+from ..options.evaluation import OF_PIXELS, EvalOptions
 
 NO_ADAPTER = "none"
 """Of --adapter: a model without any, among others with one."""

@@ -15,11 +15,11 @@ from ...errors import UserError
 from ...evaluation.options import Options, Shard, parse_batch_size
 from ...evaluation.tasks import Task
 from ...files.printable import folder_name, one_line
+from ..options.evaluation import EvalOptions
 from .conditions import read_conditions, with_norm
 from .corruptions import shortfalls
 from .data_sets import find_sources
 from .models import load_models
-from .options import EvalOptions
 from .tasks import conditions_by_set, open_tasks
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from ...conditions.condition import Condition, clean
 from ...errors import UserError
 from ...evaluation.tasks import Task, make_task, with_clean_subsets
+from ..options.evaluation import EvalOptions
 from .conditions import ConditionRequest, make_conditions
 from .data_sets import Sources, open_images
-from .options import EvalOptions
 
 Conditions = Mapping[str | None, list[Condition]]
 """By name of a shifted data set; None: for the clean ones."""

@@ -16,9 +16,9 @@ from ...evaluation.tasks import Task, make_task
 from ...evaluation.validation import check_classes, count_logits
 from ...files.printable import count, name_some
 from ...records.sources import Source, is_source, read_sources, saved_dataset, transferred
+from ..options.evaluation import EvalOptions
 from ..run_folders import open_runs
 from .models import load_models
-from .options import EvalOptions
 from .request import Request, make_request, make_run_options, prepare_cpu
 
 CONTROL = "noise"

@@ -10,7 +10,7 @@ import typer
 
 import robustbench_twicing
 from robustbench_twicing.cli.app import build_app, complain, main
-from robustbench_twicing.cli.request.command import OF_IMAGES, OF_LABELS, OF_MODELS
+from robustbench_twicing.cli.options.evaluation import OF_IMAGES, OF_LABELS, OF_MODELS
 from tests.robustbench_twicing.cli.conftest import Site
 
 UNKNOWN = {

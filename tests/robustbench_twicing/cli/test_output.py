@@ -12,7 +12,7 @@ import pytest
 
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.cli.commands.eval import EXAMPLES, TransferOptions
-from robustbench_twicing.cli.request.command import COMMON
+from robustbench_twicing.cli.options.evaluation import COMMON
 from tests.robustbench_twicing.cli.conftest import Site, make_site, one_line
 
 ROOT = Path(__file__).parents[3]

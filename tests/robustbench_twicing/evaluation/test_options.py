@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robustbench_twicing.cli.request.options import EvalOptions
+from robustbench_twicing.cli.options.evaluation import EvalOptions
 from robustbench_twicing.cli.request.request import make_run_options
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.options import WHOLE, Options, Shard

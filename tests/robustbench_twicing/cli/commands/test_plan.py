@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from robustbench_twicing.cli.app import main
-from robustbench_twicing.cli.request.measuring import Speed, measure_speed
+from robustbench_twicing.cli.measuring import Speed, measure_speed
 from tests.robustbench_twicing.cli.conftest import Site
 from tests.tiny import convnet
 

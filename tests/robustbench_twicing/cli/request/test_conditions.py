@@ -8,8 +8,8 @@ import pytest
 
 from attacks import ATTACKS
 from attacks.corruptions import GeneratedImages
+from robustbench_twicing.cli.options.evaluation import EvalOptions
 from robustbench_twicing.cli.request.conditions import make_conditions, read_conditions, with_norm
-from robustbench_twicing.cli.request.options import EvalOptions
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.errors import UserError

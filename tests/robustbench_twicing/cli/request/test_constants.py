@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from robustbench_twicing.cli.options.evaluation import EvalOptions
 from robustbench_twicing.cli.request.conditions import make_conditions, read_conditions
-from robustbench_twicing.cli.request.options import EvalOptions
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.errors import UserError
 from tests.robustbench_twicing.cli.conftest import Site

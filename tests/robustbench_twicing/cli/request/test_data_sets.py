@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from robustbench_twicing.cli.app import main
+from robustbench_twicing.cli.options.evaluation import EvalOptions
 from robustbench_twicing.cli.request import conditions
 from robustbench_twicing.cli.request.conditions import read_conditions
 from robustbench_twicing.cli.request.data_sets import Sources, find_below
-from robustbench_twicing.cli.request.options import EvalOptions
 from robustbench_twicing.cli.request.tasks import conditions_by_set
 from robustbench_twicing.conditions.suites import Suite, load_suite
 from robustbench_twicing.errors import UserError

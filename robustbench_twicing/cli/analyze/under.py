@@ -11,10 +11,10 @@ from ...conditions.suites import SuiteItem, load_suite
 from ...conditions.threat_model import norm_of
 from ...data.imagenet_c import is_corruption
 from ...errors import UserError
-from .analysis import AnalysisOptions
-from .command import OF_LABELS
-from .conditions import DEFAULT, ConditionRequest, make_conditions
-from .corruptions import named_item, with_corruptions
+from ..options.evaluation import OF_LABELS
+from ..request.conditions import DEFAULT, ConditionRequest, make_conditions
+from ..request.corruptions import named_item, with_corruptions
+from .options import AnalysisOptions
 
 EXAMPLES = {"attacks": "pgd@1/255", "corruptions": "imagenet-c/fog/3"}
 OPTIONS = {

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
 
     import torch
 
-    from ...classifiers.classifier import Classifier
-    from ...conditions.condition import Condition
-    from ...evaluation.tasks import Task
+    from ..classifiers.classifier import Classifier
+    from ..conditions.condition import Condition
+    from ..evaluation.tasks import Task
 
 SAMPLE = 4
 """Images of the measured batch."""
@@ -27,7 +27,7 @@ class Speed(NamedTuple):
 
 def measure_making(classifier: "Classifier", task: "Task", seed: int) -> dict[str, float]:
     """Seconds that one image of every condition takes to make, by its key; one that fails has 0."""
-    from ...data.image_maker import ImageRequest, Maker
+    from ..data.image_maker import ImageRequest, Maker
 
     sourced = {
         condition.key: condition.images
@@ -52,7 +52,7 @@ def measure_speed(classifier: "Classifier", count: int, device: "torch.device") 
     import torch
     from torch.nn.functional import cross_entropy
 
-    from ...classifiers.gradient import eval_mode, gradient_or_zero
+    from ..classifiers.gradient import eval_mode, gradient_or_zero
 
     crop = classifier.preprocessing.crop
     x = torch.full((count, 3, crop, crop), 0.5, device=device)
@@ -98,7 +98,7 @@ def surviving(
     """
     import torch
 
-    from ...classifiers.gradient import eval_mode
+    from ..classifiers.gradient import eval_mode
 
     x, y = _first_images(classifier, task, device)
     if not len(x):
@@ -134,8 +134,8 @@ def _first_images(
     import numpy as np
     import torch
 
-    from ...data.image_maker import ImageRequest, Maker
-    from ...data.loader import to_tensor
+    from ..data.image_maker import ImageRequest, Maker
+    from ..data.loader import to_tensor
 
     positions = list(range(min(SURVEYED, len(task.data))))
     made = Maker(task.data, classifier.preprocessing).make(ImageRequest(None, positions))

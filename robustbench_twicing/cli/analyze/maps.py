@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...errors import UserError
-from .analysis import ANALYSIS, AnalysisOptions
+from .options import ANALYSIS, AnalysisOptions
 
 if TYPE_CHECKING:
     from ...analysis.attention_maps import MapChoice
@@ -17,7 +18,7 @@ MAPS = ("pictures", "layers", "rows", "matrix", "heads", "scale")
 """Names of the options."""
 STYLES = ("ours", "paper")
 SCALES = ("shared", "each")
-PANEL = "Maps of attention"
+_opt = partial(typer.Option, rich_help_panel="Maps of attention")
 
 
 @dataclass(frozen=True)
@@ -25,54 +26,35 @@ class MapOptions(AnalysisOptions):
     """What `analyze` is asked for, maps of attention included."""
 
     pictures: Annotated[
-        int,
-        typer.Option(
-            "--pictures",
-            metavar="N",
-            help="Maps of the first N images; 0 for none.",
-            rich_help_panel=PANEL,
-        ),
+        int, _opt("--pictures", metavar="N", help="Maps of the first N images; 0 for none.")
     ] = 4
     layers: Annotated[
         str | None,
-        typer.Option(
+        _opt(
             "--layers",
             metavar="LAYERS",
             help="Like 12, 1-12, 1,6,12 or all; the last unless given, of FAN both class blocks.",
-            rich_help_panel=PANEL,
         ),
     ] = None
     rows: Annotated[
         str,
-        typer.Option(
+        _opt(
             "--rows",
             help="class: what the class token attends to; received: the mean over all queries.",
-            rich_help_panel=PANEL,
         ),
     ] = "class"
     matrix: Annotated[
         str,
-        typer.Option(
+        _opt(
             "--matrix",
             help="softmax: A; effective: what multiplies the values, as 2A - A^2 of twicing.",
-            rich_help_panel=PANEL,
         ),
     ] = "softmax"
     heads: Annotated[
-        str,
-        typer.Option(
-            "--heads",
-            help="mean over heads, or each: in maps and attention.csv.",
-            rich_help_panel=PANEL,
-        ),
+        str, _opt("--heads", help="mean over heads, or each: in maps and attention.csv.")
     ] = "mean"
     scale: Annotated[
-        str,
-        typer.Option(
-            "--scale",
-            help="shared by all maps of a picture, or for each its own.",
-            rich_help_panel=PANEL,
-        ),
+        str, _opt("--scale", help="shared by all maps of a picture, or for each its own.")
     ] = "shared"
     picture_style: Annotated[
         str,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, NamedTuple
 
@@ -10,42 +11,28 @@ import typer
 from reports.metrics.flags import Amount
 
 from ...errors import UserError
-from .options import EvalOptions
+from .evaluation import EvalOptions
 
-PRINTED = "What is printed"
+_opt = partial(typer.Option, rich_help_panel="What is printed")
 Notes = Annotated[
     Amount,
-    typer.Option(
+    _opt(
         "--notes",
         help="full: all notes and columns; short: flags and failures, the rest summed up.",
-        rich_help_panel=PRINTED,
     ),
 ]
 Json = Annotated[
-    bool,
-    typer.Option(
-        "--json",
-        help="Records as JSON on standard output, in place of tables.",
-        rich_help_panel=PRINTED,
-    ),
+    bool, _opt("--json", help="Records as JSON on standard output, in place of tables.")
 ]
 Quiet = Annotated[
-    bool,
-    typer.Option(
-        *("--quiet", "-q"),
-        help="Tables and what went wrong; no progress, notes or paths.",
-        rich_help_panel=PRINTED,
-    ),
+    bool, _opt(*("--quiet", "-q"), help="Tables and what went wrong; no progress, notes or paths.")
 ]
-
-
 Rename = Annotated[
     list[str] | None,
-    typer.Option(
+    _opt(
         "--rename",
         metavar="LABEL=NAME",
         help="NAME in place of LABEL in tables, pictures and files of --out; repeat.",
-        rich_help_panel=PRINTED,
     ),
 ]
 

@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ...errors import UserError
-from .command import OF_IMAGES, OF_MODELS, OF_PIXELS
-from .options import WHAT, EvalOptions
-from .output import Quiet
+from ..options.evaluated import WHAT
+from ..options.evaluation import OF_IMAGES, OF_MODELS, OF_PIXELS, EvalOptions
+from ..options.printed import Quiet
 
 if TYPE_CHECKING:
     from ...data.dataset import Dataset
@@ -25,6 +26,7 @@ SHARED = (
 )
 """Those of eval that change what is analysed, or how it is computed."""
 ANALYSIS = "What is analysed"
+_opt = partial(typer.Option, rich_help_panel=ANALYSIS)
 ANALYSES = ("similarity", "attention", "spectrum", "kernels")
 
 SPECTRUM_IMAGES = 8
@@ -52,47 +54,38 @@ class AnalysisOptions(EvalOptions):
     ] = 100
     analysis: Annotated[
         str,
-        typer.Option(
+        _opt(
             "--analysis",
             metavar="NAMES",
             help="Of similarity, attention, spectrum, kernels, or all; kernels alone needs no "
             "model.",
-            rich_help_panel=ANALYSIS,
         ),
     ] = "similarity,attention"
     spectrum_images: Annotated[
         int | None,
-        typer.Option(
+        _opt(
             "--spectrum-images",
             metavar="N",
             help="So many of the images have their eigenvalues computed; else 8.",
-            rich_help_panel=ANALYSIS,
         ),
     ] = None
     tensor: Annotated[
         str | None,
-        typer.Option(
+        _opt(
             "--tensor",
             metavar="NAMES",
             help="Measured and drawn, of attention, block, mix; else all, and the first two.",
-            rich_help_panel=ANALYSIS,
         ),
     ] = None
     tokens: Annotated[
-        str,
-        typer.Option(
-            "--tokens",
-            help="Drawn: all, or patches, to compare families.",
-            rich_help_panel=ANALYSIS,
-        ),
+        str, _opt("--tokens", help="Drawn: all, or patches, to compare families.")
     ] = "all"
     under: Annotated[
         list[str],
-        typer.Option(
+        _opt(
             "--under",
             metavar="CONDITION",
             help="Once more under pgd@1/255, imagenet-c/fog/3, ...; repeat, or list with commas.",
-            rich_help_panel=ANALYSIS,
         ),
     ] = field(default_factory=list)
     quiet: Quiet = False

@@ -20,12 +20,11 @@ from ...files.text import read_json
 from ...records.identity import first_difference, preprocessing_identity
 from ...records.manifest import SESSIONS, Evaluation
 from ...records.run_folder import RunFolder
+from ..options.evaluation import OF_MODELS, OF_PIXELS, EvalOptions
+from ..request.data_sets import one_data, open_images
+from ..request.models import load_models
 from ..run_folders import open_runs
-from .analysis import AnalysisOptions
-from .command import OF_MODELS, OF_PIXELS
-from .data_sets import one_data, open_images
-from .models import load_models
-from .options import EvalOptions
+from .options import AnalysisOptions
 
 OF_THE_RUN = (*OF_MODELS, *OF_PIXELS, "normalize")
 """Options that a run has answered."""

@@ -9,22 +9,10 @@ from typing import Annotated, Any, get_args
 
 import typer
 
-from .options import EvalOptions
+from .evaluation import EvalOptions
 
 COMPLETING = "_ROBUSTBENCH_TWICING_COMPLETE"
 """With this variable a shell asks how a command line may go on."""
-COMMON = (
-    *("model", "label", "data", "limit", "suite", "attacks", "eps", "protocol"),
-    *("batch_size", "device", "out"),
-)
-"""Options that the short help of a command with all of them shows."""
-
-OF_LABELS = ("labels", "labels_superset", "class_order", "classes")
-OF_IMAGES = (*OF_LABELS, "max_pixels", "limit", "limit_seed")
-"""Options that say what the images of a --data are."""
-OF_MODELS = ("model", "checkpoint", "weights", "label", "num_classes", "arch_override", "adapter")
-OF_PIXELS = ("resize", "squash", "crop", "interpolation", "mean", "std")
-"""How photographs become a network's input."""
 
 
 def add_command(

@@ -23,8 +23,8 @@ from reports.tables.formats.as_console import print_columns
 from reports.tables.formats.layout import TextColumn
 from reports.text.csv_text import save_csv
 
-from ..analysis.kernels import SHOWN, capacity, twicing_capacity
-from .terminal import Console
+from ...analysis.kernels import SHOWN, capacity, twicing_capacity
+from ..terminal import Console
 
 SPECTRUM_HEADS = {
     "mean": "mean_abs",
