@@ -20,8 +20,9 @@ from ..checkpoints.reading import checkpoint_files
 from ..checkpoints.weights import BUNDLED, PRETRAINED, RANDOM
 from ..data.preprocessing import Preprocessing
 from ..errors import UserError
-from ..files.memory import are_settled, keep, recall, stamp_of
+from ..files.memory import keep, recall
 from ..files.source_code import is_shipped, suite_sha256
+from ..files.stamp import are_settled, stamp_of
 from ..models.family import FAMILIES, ModelRecord
 from ..models.resolve import resolve_model
 from .classifier import Classifier

@@ -4,10 +4,20 @@
 - `arrays`: NumPy files of bounded size, without pickles.
 - `regular`: no pipes, no devices.
 - `atomic`: files that are there in full or not at all; whether something is there.
-- `memory`: answers kept until what they depend on changes.
+- `memory`: answers kept until what they depend on changes; `stamp`: how a file shows a change.
 - `printable`: text that cannot steer a terminal.
 - `source_code`: the code of functions and classes, and of this suite, by hash.
 """
 
-__all__ = ["arrays", "atomic", "memory", "printable", "regular", "source_code", "text", "yaml_text"]
+__all__ = [
+    "arrays",
+    "atomic",
+    "memory",
+    "printable",
+    "regular",
+    "source_code",
+    "stamp",
+    "text",
+    "yaml_text",
+]
 """The modules that other rooms may use."""

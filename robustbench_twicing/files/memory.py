@@ -8,24 +8,18 @@ import hashlib
 import json
 import logging
 import os
-import time
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
 from .atomic import write_atomically
+from .stamp import stamp_of
 from .text import read_json
 
 log = logging.getLogger(__name__)
 FORMAT = 1
 """Version of the files; part of their names."""
-SETTLED = 2.0
-"""Seconds after which another change of a file is sure to show in its times: on most disks a tick
-of their clock is some milliseconds, on some network drives a second."""
-Stamp = list[int]
-"""Of a file: inode, size in bytes, and when its content and anything of it changed, in ns."""
 
 
 def cache_folder() -> Path:
@@ -43,21 +37,6 @@ def cache_folder() -> Path:
             f"{place}: {error}; name a folder for caches by ROBUSTBENCH_TWICING_CACHE"
         ) from error
     return folder if named else folder / "robustbench_twicing"
-
-
-def stamp_of(path: Path) -> Stamp | None:
-    """How a change of a file shows; None where there is none."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-
-
-def are_settled(stamps: Iterable[Stamp | None]) -> bool:
-    """Whether all files were changed so long ago that the next change shows in their stamps."""
-    latest = max((max(stamp[2:]) for stamp in stamps if stamp is not None), default=0)
-    return time.time() - latest / 1e9 > SETTLED
 
 
 def recall(subject: str, state: Any) -> Any:

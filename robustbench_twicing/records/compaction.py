@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ..errors import UserError
 from ..files.atomic import asked, final_name, is_left_over, write_atomically
-from ..files.memory import stamp_of
+from ..files.stamp import stamp_of
 from .locks import Ownership, sole_user
 from .manifest import SETTINGS, Evaluation
 from .part_files import PartFile, file_name, parts_in, proofs_in

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import UserError
-from ..files.memory import stamp_of
 from ..files.printable import name_some
+from ..files.stamp import Stamp, stamp_of
 from .cost import Cost
 from .locks import Ownership
 from .manifest import Evaluation
-from .part_files import Stamp, may_have_errors, proofs_in
+from .part_files import may_have_errors, proofs_in
 from .parts import DamagedPartError, PartRecords
 from .run_folder import RunFolder
 from .schema import Status
@@ -109,7 +109,7 @@ def failed_parts(
         for file in folder.files(evaluation):
             if wanted.isdisjoint(file.parts) or not may_have_errors(file.path):
                 continue
-            stamp = file.stamp()
+            stamp = stamp_of(file.path)
             try:
                 records = folder.read(evaluation, file).split()
             except DamagedPartError:
@@ -190,7 +190,7 @@ class Work:
         before = self.failed[part]
         with self.folder.reading():
             file = self.folder.file_of(self.evaluation, part)
-            if file is not None and file.stamp() == before.stamp:
+            if file is not None and stamp_of(file.path) == before.stamp:
                 return False
         return self.folder.part(self.evaluation, part).costs != before.costs
 

@@ -8,17 +8,16 @@ import re
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..files.atomic import asked
-from ..files.memory import are_settled, forget, keep, recall, stamp_of
+from ..files.memory import forget, keep, recall
 from ..files.source_code import suite_sha256
+from ..files.stamp import Stamp, are_settled, stamp_of
 from .schema import Status
-
-Stamp = tuple[int, int, int]
 
 
 class PartFile(NamedTuple):
@@ -34,15 +33,6 @@ class PartFile(NamedTuple):
     path: Path
     holds: range
     parts: range
-
-    def stamp(self) -> Stamp | None:
-        """Which file is there now; None where none is.
-
-        Raises:
-            UserError: the system does not tell.
-        """
-        stat = asked(self.path, self.path.stat)
-        return stat and (stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
     @property
     def whole(self) -> bool:
@@ -125,25 +115,28 @@ class Proofs:
     def __init__(self, folder: Path) -> None:
         self._folder, self._state = folder, [suite_sha256(), pa.__version__]
         self._subject = f"parts {folder.resolve()}"
-        kept: dict[str, list[Any]] = recall(self._subject, self._state) or {}
-        self._proofs, self._kept = dict(kept), kept
+        kept = recall(self._subject, self._state) or {}
+        self._proofs: dict[str, tuple[Stamp | None, str]] = {
+            name: (Stamp(*stamp), belongs_to) for name, (stamp, belongs_to) in kept.items()
+        }
+        self._kept = dict(self._proofs)
 
     def has(self, file: Path, belongs_to: str) -> bool:
         """Whether a file is the one that was proved to be of these parts."""
-        return self._proofs.get(file.name) == [stamp_of(file), belongs_to]
+        return self._proofs.get(file.name) == (stamp_of(file), belongs_to)
 
-    def add(self, file: Path, stamp: list[int] | None, belongs_to: str) -> None:
+    def add(self, file: Path, stamp: Stamp | None, belongs_to: str) -> None:
         """A file was read; it had this stamp before."""
-        self._proofs[file.name] = [stamp, belongs_to]
+        self._proofs[file.name] = stamp, belongs_to
 
     def keep(self) -> None:
         """Keep them on disk: of files that are there, as they were, and not just written."""
         now = {
             name: proof
             for name, proof in self._proofs.items()
-            if proof[0] is not None
-            and proof[0] == stamp_of(self._folder / name)
-            and are_settled([proof[0]])
+            if (stamp := proof[0])
+            and stamp == stamp_of(self._folder / name)
+            and are_settled([stamp])
         }
         if now != self._kept:
             keep(self._subject, self._state, now)

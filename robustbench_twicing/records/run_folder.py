@@ -12,6 +12,7 @@ import pyarrow as pa
 from ..errors import UserError
 from ..files.atomic import asked, is_free, is_there, write_atomically, write_once
 from ..files.printable import folder_name
+from ..files.stamp import Stamp
 from .cost import Cost
 from .identity import not_the_same
 from .locks import Ownership, reader
@@ -47,7 +48,7 @@ class RunFolder:
         self.manifest = manifest
         self._settings = binding(manifest.to_json() if settings is None else settings)
         self._settings_text = json.dumps(self._settings, sort_keys=True)
-        self._stamp: tuple[int, ...] | None = None
+        self._stamp: Stamp | None = None
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -146,8 +147,7 @@ class RunFolder:
             UserError: it was moved or removed, or another run took its place.
         """
         file = self.path / SETTINGS
-        stat = asked(file, file.stat)
-        stamp = stat and (stat.st_dev, stat.st_ino, stat.st_size, stat.st_ctime_ns)
+        stamp = asked(file, lambda: Stamp.of(file.stat()))
         if stamp is not None and stamp == self._stamp:
             return  # the file that was looked into before
         values = read_settings(self.path)

@@ -9,8 +9,9 @@ from ...conditions.condition import Condition
 from ...data.image_maker import ImageRequest, Maker
 from ...data.loader import pixels_hash
 from ...errors import UserError
-from ...files.memory import are_settled, keep, recall, stamp_of
+from ...files.memory import keep, recall
 from ...files.source_code import suite_sha256
+from ...files.stamp import are_settled, stamp_of
 from ...records.manifest import Evaluation
 from ...records.run_folder import RunFolder
 

@@ -16,7 +16,7 @@ from robustbench_twicing.checkpoints.bundled import bundled_file
 from robustbench_twicing.classifiers import known_models
 from robustbench_twicing.classifiers.known_models import load_and_keep, recall_model
 from robustbench_twicing.classifiers.loading import load_model
-from robustbench_twicing.files import memory
+from robustbench_twicing.files import stamp
 from robustbench_twicing.models.family import FAMILIES, ModelRecord
 from robustbench_twicing.records.identity import model_identity
 
@@ -27,7 +27,7 @@ WISHES: dict[str, Any] = {"kernels": "plain", "adapter": None, "weights": "auto"
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Files count as old at once; nothing is known yet."""
-    monkeypatch.setattr(memory, "SETTLED", -1.0)
+    monkeypatch.setattr(stamp, "SETTLED", -1.0)
     monkeypatch.setenv("ROBUSTBENCH_TWICING_CACHE", str(tmp_path / "cache"))
 
 
@@ -141,7 +141,7 @@ def test_what_changed_while_it_was_loaded_or_just_before_is_not_kept(
         load_and_keep(NAME, str(checkpoint), **WISHES)
     assert recall_model(NAME, str(checkpoint), **WISHES) is None
     with monkeypatch.context() as patch:
-        patch.setattr(memory, "SETTLED", 1000.0)
+        patch.setattr(stamp, "SETTLED", 1000.0)
         load_and_keep(NAME, str(checkpoint), **WISHES)
     assert recall_model(NAME, str(checkpoint), **WISHES) is None
     load_and_keep(NAME, str(checkpoint), **WISHES)

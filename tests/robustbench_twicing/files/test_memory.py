@@ -1,7 +1,5 @@
 """Answers that are kept: given to the same question alone, and never a damaged one."""
 
-import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from robustbench_twicing.files import memory
-from robustbench_twicing.files.memory import are_settled, forget, keep, recall, stamp_of
+from robustbench_twicing.files.memory import forget, keep, recall
 
 TEXT = st.text(st.characters(codec="utf-8"))
 PLAIN = st.recursive(
@@ -77,32 +75,3 @@ def test_a_folder_that_cannot_be_used_is_said_once(
         assert recall(subject, 1) is None
     (warning,) = [message for message in caplog.messages if "takes as long as the first" in message]
     assert warning.startswith(folder)
-
-
-def test_content_changed_under_an_old_time_shows_in_the_stamp(tmp_path: Path) -> None:
-    file = tmp_path / "file"
-    assert stamp_of(file) is None
-    file.write_text("before")
-    stamp, times = stamp_of(file), file.stat()
-    assert stamp_of(file) == stamp
-    other = tmp_path / "other"
-    other.write_text("afters")
-    os.utime(other, ns=(times.st_atime_ns, times.st_mtime_ns))
-    other.replace(file)
-    now = file.stat()
-    assert (now.st_mtime_ns, now.st_size) == (times.st_mtime_ns, times.st_size)
-    assert stamp_of(file) != stamp
-
-
-def test_files_settle_two_seconds_after_their_last_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
-    stamp = stamp_of(tmp_path / "file")
-    assert stamp is not None
-    changed = max(stamp[2:]) / 1e9
-    monkeypatch.setattr(time, "time", lambda: changed + 1.9)
-    assert not are_settled([None, stamp])
-    monkeypatch.setattr(time, "time", lambda: changed + 2.1)
-    assert are_settled([None, stamp])
-    assert are_settled([])

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from robustbench_twicing.checkpoints.bundled import bundled_file
 from robustbench_twicing.cli.app import main
-from robustbench_twicing.files import memory
+from robustbench_twicing.files import stamp
 
 GOOD = "fmnist_deit=bundled"
 RAISES = """
@@ -89,7 +89,7 @@ def test_in_a_run_that_was_begun_they_are_left_out_again(
 ) -> None:
     """Also where both models are known from the first time, and the run has nothing left to do."""
     monkeypatch.setenv("ROBUSTBENCH_TWICING_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(memory, "SETTLED", -1.0)
+    monkeypatch.setattr(stamp, "SETTLED", -1.0)
     models = ("--model", GOOD, "--model", "timm:test_vit=random:0")
     for _ in range(2):
         assert evaluate(*models, "--on-bad-model", "skip") == 3

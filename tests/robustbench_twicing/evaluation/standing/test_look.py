@@ -16,7 +16,7 @@ from robustbench_twicing.checkpoints.bundled import bundled_file
 from robustbench_twicing.classifiers import known_models
 from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.cli.app import main
-from robustbench_twicing.files import memory
+from robustbench_twicing.files import stamp
 from robustbench_twicing.records import part_files
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.robustbench_twicing.classifiers.test_known_models import write_other_weights
@@ -78,7 +78,7 @@ def site(made: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     root = tmp_path / "site"
     shutil.copytree(made.root, root)
     copied = Site(root, [text.replace(str(made.root), str(root)) for text in made.arguments])
-    monkeypatch.setattr(memory, "SETTLED", -1.0)
+    monkeypatch.setattr(stamp, "SETTLED", -1.0)
     monkeypatch.setenv("ROBUSTBENCH_TWICING_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(root)
     part_files.proofs_in.cache_clear()
@@ -262,10 +262,10 @@ def test_a_file_that_a_disk_changed_under_its_old_times_is_repaired(
 ) -> None:
     columns = ["condition", "n_images", "top1", "top5", "status"]
     whole = pd.read_csv(site.out / "results.csv")[columns]
-    stamps = {file: memory.stamp_of(file) for file in map(site.part, range(PARTS))}
+    stamps = {file: stamp.stamp_of(file) for file in map(site.part, range(PARTS))}
     damage(site)
     monkeypatch.setattr(
-        part_files, "stamp_of", lambda path: stamps.get(path) or memory.stamp_of(path)
+        part_files, "stamp_of", lambda path: stamps.get(path) or stamp.stamp_of(path)
     )
     assert main(site.arguments) == 0
     assert "is damaged" in caplog.text
