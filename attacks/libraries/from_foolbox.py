@@ -31,7 +31,8 @@ BLIND: Mapping[str, str] = {
     **dict.fromkeys(NOISE, "none, random noise"),
     "L2ContrastReductionAttack": "none, lower contrast",
 }
-"""What those know that follow no gradient."""
+"""What those know that follow no gradient. None of them searches, so that none is `gradient_free`:
+foolbox's searches without gradients (Boundary, HopSkipJump, Pointwise) have no such budget."""
 PIXEL, L2 = ("pixel",), ("l2",)
 FOOLBOX: Mapping[str, tuple[str, ...]] = {
     "LinfPGD": PIXEL,

@@ -22,7 +22,8 @@ from .signatures import constants_of, source_of
 
 HOME = "https://github.com/Harry24k/adversarial-attacks-pytorch"
 BLACK_BOX = frozenset({"Square", "SPSA"})
-GRADIENT_FREE = frozenset({"AutoAttack", "Square"})
+"""They ask for logits alone, by their papers (arXiv 1912.00049 and 1802.05666)."""
+GRADIENT_FREE = frozenset({"AutoAttack", *BLACK_BOX})
 """They find what gradients do not show: AutoAttack by the Square attack in it."""
 ONE_STEP = frozenset({"FGSM", "FFGSM"})
 """They have no constant that says so."""
@@ -183,6 +184,8 @@ def _passes(name: str, settings: Mapping[str, Any]) -> tuple[int, int] | None:
     """Steps where they are counted; AutoAttack and its parts stop when they like."""
     if name in ONE_STEP:
         return 1, 1
+    if name == "SPSA":
+        return 2 * settings["nb_iter"] * settings["nb_sample"], 0
     if "steps" in settings and "n_restarts" not in settings:
         repeats = settings.get("eot_iter", 1) * (settings.get("N", 0) + 1) * settings.get("m", 1)
         repeats *= settings.get("noise_batch_size", 1)

@@ -34,9 +34,9 @@ SELECT records.* REPLACE (
         if(clean, clean_rank, rank_8bit) AS rank_8bit,
         if(clean, clean_prediction, prediction) AS prediction,
         if(clean, clean_loss, loss) AS loss,
-        if(clean, NULL, linf) AS linf,
-        if(clean, NULL, l2) AS l2,
-        if(clean, NULL, l0) AS l0,
+        if(clean, 0, linf) AS linf,
+        if(clean, 0 * l2, l2) AS l2,
+        if(clean, 0 * l0, l0) AS l0,
         if(clean, NULL, goal) AS goal,
         NULL AS radius,
         NULL AS draws_right,
@@ -121,7 +121,7 @@ def have_worst(conditions: Iterable[Condition], modes: Iterable[str]) -> bool:
 
 
 def clean_pixels(grid: Grid, scored: Positions) -> Columns:
-    """Records (n,) that say of each image that an attack did nothing to it.
+    """Records (n,) that say of each image that an attack did nothing to it: it changed by 0.
 
     Args:
         grid: records.
@@ -129,11 +129,11 @@ def clean_pixels(grid: Grid, scored: Positions) -> Columns:
     """
     images = np.arange(len(scored))
     before = {name: values[scored, images] for name, values in grid.columns.items()}
-    nothing = {"linf": np.nan, "l2": np.nan, "l0": -1, "goal": -1}
+    nothing = {"linf": np.zeros_like(before["linf"]), "goal": np.full_like(before["goal"], -1)}
+    # Runs of earlier versions have measured neither, and then the worst case has none.
+    nothing |= {name: np.minimum(before[name], 0) for name in ("l2", "l0")}
     return {
-        name: np.full_like(values, nothing[name])
-        if name in nothing
-        else before.get(CLEAN_COLUMNS.get(name, name), values)
+        name: nothing.get(name, before.get(CLEAN_COLUMNS.get(name, name), values))
         for name, values in before.items()
     }
 

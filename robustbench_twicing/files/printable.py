@@ -73,5 +73,5 @@ def name_some(names: Iterable[str], most: int = 3, separator: str = ", ") -> str
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """``1 image``, ``2 images``."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+    """``1 image``, ``2 images``, ``1,000 images``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -20,7 +20,7 @@ BACKBONES: Mapping[str, Sequence[str]] = {
 """Families that version 0.1 had, by the backbone whose variants they are; frozen."""
 PLAIN = ("deit", "fan", "fan_hybrid")
 """Those among them that are no variant, unless layers are twicing; frozen."""
-GRADIENT_FREE = ("square", "autoattack")
+GRADIENT_FREE = ("square", "autoattack", "torchattacks:spsa")
 """Parts of the names of other libraries' attacks that need no gradient; frozen."""
 
 

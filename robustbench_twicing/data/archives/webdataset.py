@@ -103,7 +103,7 @@ def label_by_neighbour(contents: Contents, classes: OwnClasses | None) -> Labell
     without = [image.id for image in listing.images if _key(image.id) not in beside]
     if without:
         raise UserError(
-            f"{listing.root}: {len(without)} of {count(len(listing.images), 'image')} have no "
+            f"{listing.root}: {len(without):,} of {count(len(listing.images), 'image')} have no "
             f"{ending} file beside them ({name_some(without)})"
         )
     labels = [_label(beside[_key(image.id)], ending, classes) for image in listing.images]

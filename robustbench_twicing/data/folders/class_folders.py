@@ -201,7 +201,7 @@ def _class_names(
 def _outside(listing: Listing, outside: list[str], source: str) -> str:
     where = f"folders named in {source}" if source else "class folders"
     return (
-        f"{listing.root}: {len(outside)} of {count(len(listing.images), 'image')} lie outside of "
+        f"{listing.root}: {len(outside):,} of {count(len(listing.images), 'image')} lie outside of "
         f"{where} ({name_some(outside)}), so their class is unknown; "
         f"sort them into class folders, remove them{' or add the class' if source else ''}"
     )

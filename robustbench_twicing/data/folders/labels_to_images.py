@@ -120,7 +120,7 @@ def _about_right_labels(
     if left_out := listed - len(right):
         yield Remark(
             f"unlabelled-{left_out}-of-{listed}",
-            f"{left_out} of {count(listed, 'image')} have no label in {file}, and were left out",
+            f"{left_out:,} of {count(listed, 'image')} have no label in {file}, and were left out",
         )
 
 
@@ -207,7 +207,7 @@ def _refuse_leftovers(
     wrong = []
     if unlabelled:
         wrong.append(
-            f"{len(unlabelled)} of {count(len(listing.images), 'image')} without a label "
+            f"{len(unlabelled):,} of {count(len(listing.images), 'image')} without a label "
             f"({name_some(unlabelled)})"
         )
     if without_image:

@@ -1,6 +1,6 @@
 """How far a run folder is: opened as the one of a request, its files looked after."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,21 +57,37 @@ class Standing(NamedTuple):
 
     def __str__(self) -> str:
         total = sum(_images(work, work.parts) for work in self.works)
-        left = [(work, _images(work, unfinished(work))) for work in self.works]
-        failed = {
-            key.partition(":")[2]
-            for work in self.works
-            for part in work.failed.values()
-            for key in part.failed
-        }
-        names = [_place(work, images) for work, images in left if images]
-        words = f"all {total:,} images are evaluated"
-        if names:
-            images = sum(images for _, images in left)
-            words = f"{images:,} of {total:,} images are left: {name_some(names, MOST_NAMES)}"
+        left = [part for work in self.works for part in _left(work)]
+        words = "the 1 image is" if total == 1 else f"all {total:,} images are"
+        words += " evaluated"
+        if left:
+            images = sum(part.images for part in left)
+            are = "is" if images == 1 else "are"
+            words = f"{images:,} of {count(total, 'image')} {are} left: "
+            words += name_some(map(str, left), MOST_NAMES)
+        failed = {key.partition(":")[2] for part in left for key in part.failed}
         if failed:
             words += f"; error rows under {name_some(sorted(failed))} are computed again"
         return f"{self.folder.path}: {words}"
+
+
+class _Left(NamedTuple):
+    """Images of an evaluation that are to be computed: all of it, or their error rows alone.
+
+    Attributes:
+        images: how many.
+        evaluation: as in the manifest.
+        failed: keys of the conditions with error rows; none where all of it is computed.
+    """
+
+    images: int
+    evaluation: Evaluation
+    failed: frozenset[str] = frozenset()
+
+    def __str__(self) -> str:
+        of = self.evaluation
+        conditions = count(len(self.failed or of.conditions), "condition")
+        return f"{self.images:,} of {of.label} on {of.dataset.name} under {conditions}"
 
 
 def unfinished(work: Work) -> list[int]:
@@ -86,10 +102,17 @@ def _images(work: Work, parts: Sequence[int]) -> int:
     return sum(min(size, images - part * size) for part in parts)
 
 
-def _place(work: Work, images: int) -> str:
-    of = work.evaluation
-    conditions = count(len(of.conditions), "condition")
-    return f"{images:,} of {of.label} on {of.dataset.name} under {conditions}"
+def _left(work: Work) -> Iterator[_Left]:
+    parts = unfinished(work)
+    missing = [part for part in parts if part not in work.failed]
+    if missing:
+        yield _Left(_images(work, missing), work.evaluation)
+    failed = [
+        of for part in parts if part in work.failed for of in work.failed[part].failed.items()
+    ]
+    if failed:
+        images = frozenset[int]().union(*(positions for _, positions in failed))
+        yield _Left(len(images), work.evaluation, frozenset(key for key, _ in failed))
 
 
 def open_run(

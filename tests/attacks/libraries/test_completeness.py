@@ -2,17 +2,19 @@
 
 import inspect
 import re
+from contextlib import nullcontext
 from typing import Any
 
 import foolbox
 import pytest
 import torchattacks
+from torch import Tensor
 
 from attacks import find_attack
 from attacks.libraries import FOOLBOX, PRESETS, TORCHATTACKS
 from robustbench_twicing.errors import UserError
 
-from .fragile import ALL, BLACK_BOX, BUDGET, EVERY
+from .fragile import ALL, BLACK_BOX, BUDGET, EVERY, Fragile, batch, classifier, small
 
 LEFT_OUT_OF_TORCHATTACKS = {
     "CW": "L2 without a budget",
@@ -94,6 +96,35 @@ def test_every_entry_is_described() -> None:
         assert spec.white_box == (name not in BLACK_BOX)
         assert spec.source.startswith("https://")
         assert "seeded per block" in spec.notes[0]
+
+
+def test_what_searches_without_gradients_is_that_and_not_noise() -> None:
+    searching = {name for name in ALL if find_attack(name).about.gradient_free}
+    alone = {"torchattacks:Square", "torchattacks:SPSA"}
+    assert searching == {*alone, "torchattacks:AutoAttack", "autoattack"}
+    for name in ALL:
+        assert (find_attack(name).knowledge == "black box, logits") == (name in alone)
+
+
+class Deaf(Fragile):
+    """Its answers have no gradient."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalised input (N, 3, 32, 32) to logits (N, 10)."""
+        return super().forward(x).detach()
+
+
+HAVE_ANOTHER = {"torchattacks:Jitter", "foolbox:L2CarliniWagnerAttack"}
+"""Their loss has the gradient of a distance, too."""
+
+
+@pytest.mark.parametrize("name", sorted({*ALL} - {*PRESETS} - HAVE_ANOTHER))
+def test_exactly_white_box_attacks_need_a_gradient(name: str) -> None:
+    spec, made = find_attack(name), batch(classifier(Deaf()), count=3)
+    asked = spec.condition(BUDGET[spec.protocols[0]], spec.protocols[0], small(name))
+    attacked = spec.sweep(made, [asked.eps], threat=asked.threat, settings=asked.settings)
+    with pytest.raises(RuntimeError, match="grad") if spec.white_box else nullcontext():
+        list(attacked)
 
 
 @pytest.mark.parametrize("protocol", EVERY)

@@ -87,11 +87,14 @@ def test_a_smaller_budget_counts_at_a_larger_one_and_never_the_other_way() -> No
 
 def test_a_clean_image_that_is_wrong_is_broken_whatever_attacks_do() -> None:
     before = {"clean_rank": 4, "clean_prediction": 2, "clean_loss": 3.0, "index": 1}
-    records = table({"entry": 1, "rank": 0, "loss": 9.0, **before, "l2": 0.3, "goal": 2})
+    records = table({"entry": 1, "rank": 0, "loss": 9.0, **before, "l2": 0.3, "l0": 5, "goal": 2})
     (row,) = worst(records, members("fgsm@1/255"))
     assert (row["rank"], row["prediction"], row["loss"], row["witness"]) == (4, 2, 3.0, "clean")
     assert (row["rank_8bit"], row["index"], row["image"]) == (4, 1, "a.png")
-    assert [row[name] for name in ("linf", "l2", "l0", "goal", "radius")] == [None] * 5
+    distances = ("linf", "l2", "l0")
+    assert [row[name] for name in (*distances, "goal", "radius")] == [0, 0, 0, None, None]
+    (of_before,) = worst(table({"entry": 1, "rank": 0, **before}), members("fgsm@1/255"))
+    assert [of_before[name] for name in distances] == [0, None, None]  # not measured then
 
 
 @pytest.mark.parametrize(

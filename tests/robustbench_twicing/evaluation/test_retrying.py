@@ -19,7 +19,9 @@ from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.runner import Run
+from robustbench_twicing.evaluation.standing.look import Standing
 from robustbench_twicing.records import compaction, locks
+from robustbench_twicing.records.failures import Attempted, Work
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.robustbench_twicing.records.test_locks import hold
 from tests.tiny import convnet, noise, quick_conditions, run, table, text
@@ -99,6 +101,27 @@ def test_it_has_the_rows_of_a_run_in_which_nothing_failed(
     assert CALLS == [1]
     line = f"3 error rows were computed again ({NAME}): 0 are errors again, 3 have values now"
     assert [message for message in caplog.messages if "again" in message] == [line]
+
+
+def test_what_is_left_is_counted_by_error_rows_and_not_by_their_part(tmp_path: Path) -> None:
+    BROKEN.append(2)
+    evaluate(tmp_path / "run", part_size=6)
+
+    def left() -> str:
+        folder = RunFolder.open(tmp_path / "run")
+        (evaluation,) = folder.manifest.evaluations
+        attempted = Attempted()
+        works = (Work(folder, evaluation, range(folder.part_count(evaluation)), attempted),)
+        return str(Standing(folder, works, attempted, begun=True)).partition(": ")[2]
+
+    again = f"error rows under {NAME} are computed again"
+    assert left() == f"3 of 7 images are left: 3 of convnet on tiny under 1 condition; {again}"
+    folder = RunFolder.open(tmp_path / "run")
+    folder.part_path(folder.manifest.evaluations[0], 1).unlink()
+    both = "1 of convnet on tiny under 4 conditions, 3 of convnet on tiny under 1 condition"
+    assert left() == f"4 of 7 images are left: {both}; {again}"
+    folder.part_path(folder.manifest.evaluations[0], 0).unlink()
+    assert left() == "7 of 7 images are left: 7 of convnet on tiny under 4 conditions"
 
 
 def test_the_cost_is_that_of_both_attempts(copied: Path, fresh: Run) -> None:

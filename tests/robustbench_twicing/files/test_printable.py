@@ -44,4 +44,4 @@ def test_wording() -> None:
     assert name_some("abc") == "a, b, c"
     assert name_some("abcdefg") == "a, b, c and 4 more"
     assert (count(1, "image"), count(0, "image")) == ("1 image", "0 images")
-    assert count(2, "file is", "files are") == "2 files are"
+    assert count(2000, "file is", "files are") == "2,000 files are"
