@@ -68,7 +68,7 @@ def name_some(names: Iterable[str], most: int = 3, separator: str = ", ") -> str
     Names of files may hold anything; here a line's end or a colour is written as its escape.
     """
     every = list(names)
-    rest = f" and {len(every) - most} more" if len(every) > most else ""
+    rest = f" and {len(every) - most:,} more" if len(every) > most else ""
     return separator.join(map(printable, every[:most])) + rest
 
 

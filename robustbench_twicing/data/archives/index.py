@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # pyarrow is loaded where an archive is read
     import pyarrow as pa
 
 log = logging.getLogger(__name__)
-FORMAT = 3
+FORMAT = 4
 """Version of the tables; part of the files' names."""
 GROUP = 50_000
 """Rows that are read together; names are sorted, so that few groups hold those of one folder."""

@@ -2,7 +2,7 @@
 
 import os
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +18,9 @@ COLUMNS = {"name": "string", "offset": "int64", "size": "int64", "note": "string
 """Of the table, with Arrow's types; a note says why a member is none that can be read."""
 FOLDER = "folder"
 """Note of a member that is one."""
+LINKED_FOLDER = "a link to a folder, which is followed on disk and not in an archive"
+MOST_LINKS = 40
+"""Of which one leads to the next; as many as Linux follows."""
 MOST_MEMBERS = 20_000_000
 """The largest archive of ImageNet-C has a million."""
 AGAIN = "copy or download it again"
@@ -47,7 +50,10 @@ def read_headers(path: Path) -> "pa.Table":
         by_name[row.name] = row
         if len(by_name) > MOST_MEMBERS:
             raise UserError(f"{path} has more than {MOST_MEMBERS:,} members; pack it in parts")
-    rows = sorted(_resolved(row, by_name) for row in by_name.values())
+    folders = set[str]()
+    if any(row.target for row in by_name.values()):
+        folders = {str(above) for name in by_name for above in PurePosixPath(name).parents}
+    rows = sorted(_resolved(row, by_name, folders) for row in by_name.values())
     return pa.table(
         {
             name: pa.array([row[place] for row in rows], kind)
@@ -56,14 +62,18 @@ def read_headers(path: Path) -> "pa.Table":
     )
 
 
-def _resolved(row: _Row, by_name: dict[str, _Row]) -> _Row:
+def _resolved(row: _Row, by_name: Mapping[str, _Row], folders: Collection[str]) -> _Row:
     """A link to another member as that member's bytes; one that leads elsewhere is left out."""
-    if not row.target:
-        return row
-    target = by_name.get(os.path.normpath(row.target))
-    if target is None or target.note or target.target:
-        return row._replace(note=DANGLING, target="")
-    return row._replace(offset=target.offset, size=target.size, target="")
+    seen, name = row, ""
+    for _ in range(MOST_LINKS):
+        if not seen.target:
+            break
+        name = os.path.normpath(seen.target)
+        seen = by_name.get(name, _Row(name, 0, 0, FOLDER if name in folders else DANGLING))
+    note = DANGLING if seen.target else seen.note
+    if note == FOLDER and seen is not row:
+        note = LINKED_FOLDER
+    return row._replace(offset=seen.offset, size=seen.size, note=note, target="")
 
 
 def _members(path: Path) -> Iterator[_Row]:

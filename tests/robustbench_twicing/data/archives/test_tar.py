@@ -64,9 +64,11 @@ def test_links_inside_are_followed_and_others_are_left_out(tmp_path: Path) -> No
         [
             member("n01440764/a.png", PNG),
             member("n01440764/b.png", type=tarfile.LNKTYPE, linkname="n01440764/a.png"),
-            member("n01443537/c.png", type=tarfile.SYMTYPE, linkname="../n01440764/a.png"),
+            member("n01443537/c.png", type=tarfile.SYMTYPE, linkname="../n01440764/b.png"),
             member("n01443537/d.png", type=tarfile.SYMTYPE, linkname="/etc/passwd"),
             member("n01443537/e.png", type=tarfile.SYMTYPE, linkname="../../../etc/passwd"),
+            member("n01443537/f.png", type=tarfile.SYMTYPE, linkname="g.png"),
+            member("n01443537/g.png", type=tarfile.SYMTYPE, linkname="f.png"),
         ],
     )
     dataset = open_dataset(tar)
@@ -74,6 +76,29 @@ def test_links_inside_are_followed_and_others_are_left_out(tmp_path: Path) -> No
     pixels = {dataset.pixels(position, CROP).tobytes() for position in range(3)}
     assert len(pixels) == 1
     assert {item.reason for item in dataset.skipped} == {"a link to a file that is not there"}
+    assert {item.id[-5:] for item in dataset.skipped} == {"d.png", "e.png", "f.png", "g.png"}
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_link_to_a_folder_is_called_that(named: bool, tmp_path: Path) -> None:
+    """Whether the folder itself is a member or not; links may lead to links."""
+    folder = [member("n01440764", type=tarfile.DIRTYPE)] if named else []
+    tar = write_tar(
+        tmp_path / "val.tar",
+        [
+            *folder,
+            member("n01440764/a.png", PNG),
+            member("n01443537", type=tarfile.SYMTYPE, linkname="n01440764"),
+            member("n01484850", type=tarfile.SYMTYPE, linkname="./n01443537"),
+        ],
+    )
+    dataset = open_dataset(tar)
+    assert dataset.ids == ("n01440764/a.png",)
+    reason = "a link to a folder, which is followed on disk and not in an archive"
+    assert [(item.id, item.reason) for item in dataset.skipped] == [
+        ("n01443537", reason),
+        ("n01484850", reason),
+    ]
 
 
 LIES: dict[str, tuple[Callable[[Path], Path], str]] = {

@@ -171,14 +171,14 @@ def test_every_form_has_the_same_labels(form: str, forms: dict[str, Path]) -> No
     assert data.several.of == ((3, 7), (5,), (0, 4, 999))
     assert (data.labels, data.num_classes) == ((3, 5, 0), 1000)
     assert data.flags == ("several-labels", "unlabelled-1-of-4")
-    assert f"{IMAGES - 4} labels of it without an image, by request" in data.notes
+    assert f"{IMAGES - 4:,} labels of it without an image, by request" in data.notes
     assert any("(2.00 an image, 3 at most)" in note for note in data.notes)
     replaced = "the labels of real.json replace those of folders named by wnid; of 3 images 1 have "
     assert any(note.startswith(replaced) for note in data.notes) == (form == "sorted")
     own = open_dataset(forms[form], labels=forms["own.json"])
     assert own.fingerprint == data.fingerprint
     if form == "val":
-        with pytest.raises(UserError, match="49996 labels without an image"):
+        with pytest.raises(UserError, match="49,996 labels without an image"):
             open_dataset(forms[form], labels=forms["real.json"])
 
 

@@ -66,7 +66,7 @@ def test_what_a_folder_looks_like(tmp_path: Path) -> None:
         f"imagenet={a}": "not the ImageNet validation set: its 200 classes are exactly those of Im",
         f"sketch={a}": "not ImageNet-Sketch: its 200 classes are exactly those of ImageNet-A",
         f"imagenet-r={partial}": "its 150 classes are among those of ImageNet-A; give imagenet-a=",
-        f"imagenet-a={whole}": "of its 1000 classes 800 are not among ImageNet-A's 200 (n01440764",
+        f"imagenet-a={whole}": "of its 1,000 classes 800 are not among ImageNet-A's 200 (n01440764",
         f"imagenet-r={write(tmp_path / 'b', strange)}": "of its 201 classes 1 are not among Image",
     }
     for spec, words in wrong.items():
