@@ -35,6 +35,7 @@ from robustbench_twicing.data.imagenet import wnids
 from robustbench_twicing.data.loader import pixels_hash
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.evaluation.manifest import make_manifest
+from robustbench_twicing.evaluation.tasks import RunRequest
 from robustbench_twicing.evaluation.validation import check_request
 from robustbench_twicing.models.build import build_model
 from robustbench_twicing.models.resolve import resolve_model
@@ -112,9 +113,8 @@ def make_run(options: EvalOptions, out: Path) -> None:
     """The folder that `eval` with these options would have made."""
     request = make_request(options)
     manifest = make_manifest(
-        *(request.models, request.tasks, request.options),
+        RunRequest(request.models, request.tasks, out, request.options),
         classes=check_request(request.models, request.tasks),
-        left_out=(),
         part_size=PART_SIZE,
         device="cpu",
     )

@@ -102,6 +102,7 @@ def evaluate(
 def _look(options: EvalOptions, asked: "Asked", out: Path, *, quiet: bool) -> "Standing | None":
     """Say how far a run is that was begun, without its networks; None where these must be built."""
     from ..evaluation.standing.look import look
+    from ..evaluation.tasks import RunRequest
     from ..evaluation.validation import fit
     from .request.models import known_models
     from .terminal import patiently
@@ -109,9 +110,9 @@ def _look(options: EvalOptions, asked: "Asked", out: Path, *, quiet: bool) -> "S
     models = known_models(options)
     if models is None or (options.on_bad_model == "skip" and not fit(models, asked.tasks)):
         return None  # loading says which models are left out
-    look_at = partial(look, models, asked.tasks, out=out, options=asked.options)
+    request = RunRequest(models, asked.tasks, out, asked.options, asked.left_out)
     with patiently(f"looking through the records of {out}", hidden=quiet) as advance:
-        standing = look_at(left_out=asked.left_out, advance=advance)
+        standing = look(request, advance)
     if standing is not None and standing.finished:
         _write_lines(asked.messages())  # else they are said with those on models
     if standing is not None and not quiet:

@@ -1,10 +1,8 @@
 """Models, data and conditions as the manifest of a run has them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
-from ..classifiers.classifier import Classifier
-from ..classifiers.known_models import ModelFacts
 from ..data.dataset import Dataset
 from ..data.preprocessing import Preprocessing
 from ..data.summary import SURVEYED, Survey, survey, typical_side
@@ -12,17 +10,13 @@ from ..data.suspicions import severities_in_one_array, suspicions
 from ..errors import UserError
 from ..records.manifest import DatasetRecord, Evaluation, Manifest
 from .class_subsets import count_images
-from .options import Options
-from .tasks import Task
+from .tasks import RunRequest, Task
 
 
 def make_manifest(
-    models: Mapping[str, Classifier] | Mapping[str, ModelFacts],
-    tasks: Sequence[Task],
-    options: Options,
+    request: RunRequest,
     *,
     classes: Mapping[str, int],
-    left_out: Sequence[str],
     part_size: int,
     device: str,
     remarks: bool = True,
@@ -30,11 +24,8 @@ def make_manifest(
     """What the run is, before anything is computed.
 
     Args:
-        models: label to model.
-        tasks: data sets, each with its conditions.
-        options: how the run is computed.
+        request: what is asked for.
         classes: how many logits each model has.
-        left_out: see `Manifest`.
         part_size: see `Manifest`.
         device: see `Manifest`.
         remarks: whether to say what looks wrong with the images, for which many of them are looked
@@ -43,6 +34,7 @@ def make_manifest(
     Raises:
         UserError: an array of corrupted images.
     """
+    tasks, options = request.tasks, request.options
     datasets = [
         (
             dataset_record(task, sides=remarks),
@@ -63,14 +55,14 @@ def make_manifest(
             _with_remarks(record, data, surveyed, model.preprocessing, classes[label]),
             images,
         )
-        for label, model in models.items()
+        for label, model in request.models.items()
         for (record, data, surveyed), images in zip(datasets, counts, strict=True)
     )
     by_key = {condition.key: condition for task in tasks for condition in task.conditions}
     return Manifest(
         evaluations=evaluations,
         conditions=tuple(by_key.values()),
-        left_out=tuple(left_out),
+        left_out=tuple(request.left_out),
         seed=options.seed,
         part_size=part_size,
         on_bad_image=options.on_bad_image,

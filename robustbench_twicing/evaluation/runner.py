@@ -31,7 +31,7 @@ from .options import Options
 from .part import evaluate_part
 from .progress import Report, Step, Stop, silent
 from .standing.look import open_run, prepare, unfinished
-from .tasks import Context, Task, rescored
+from .tasks import Context, RunRequest, Task, rescored
 
 log = logging.getLogger(__name__)
 __all__ = ["Options", "Run", "evaluate_models", "units"]
@@ -91,7 +91,7 @@ def evaluate_models(
         UserError: as `evaluate`.
     """
     stop = stop or Stop()
-    standing = open_run(models, tasks, out=out, options=options, left_out=left_out)
+    standing = open_run(RunRequest(models, tasks, out, options, left_out))
     finished, told = standing.finished, say if standing.begun else unheard
     if not finished:
         told(str(standing))

@@ -1,11 +1,13 @@
 """A data set and what is done to its images; conditions as they are called on that data set."""
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from ..classifiers.classifier import Classifier
+from ..classifiers.known_models import ModelFacts
 from ..classifiers.network_state import NetworkState
 from ..classifiers.precision import Precision
 from ..conditions.condition import CLASS_SUBSET, CLEAN, Condition
@@ -15,6 +17,7 @@ from ..errors import UserError
 from ..records.adversarial import Pixels
 from ..seeds import derive_seed
 from .class_subsets import count_images
+from .options import Options
 from .progress import Report
 
 ALL_CLASSES: ClassList = "imagenet-1k"
@@ -96,6 +99,24 @@ class Task(NamedTuple):
 
     data: Dataset
     conditions: tuple[Condition, ...]
+
+
+class RunRequest(NamedTuple):
+    """What a run folder is asked for.
+
+    Attributes:
+        models: by label; what is known of them does where nothing is left to compute.
+        tasks: data sets with unique names, each with its conditions.
+        out: run folder, new or to be continued.
+        options: how the run is computed.
+        left_out: names of data sets that the reader would expect and that are not evaluated.
+    """
+
+    models: Mapping[str, Classifier] | Mapping[str, ModelFacts]
+    tasks: Sequence[Task]
+    out: Path
+    options: Options
+    left_out: Sequence[str] = ()
 
 
 def make_task(data: Dataset, conditions: Sequence[Condition], draws: int = 1) -> Task:

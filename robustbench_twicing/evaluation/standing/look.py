@@ -1,12 +1,9 @@
 """How far a run folder is: opened as the one of a request, its files looked after."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from ...classifiers.classifier import Classifier
 from ...classifiers.device import choose_device
-from ...classifiers.known_models import ModelFacts
 from ...classifiers.precision import check_precision
 from ...conditions.condition import Condition
 from ...data.image_maker import Maker
@@ -20,11 +17,10 @@ from ...records.manifest import SETTINGS, Evaluation
 from ...records.run_folder import RunFolder
 from ..manifest import make_manifest
 from ..options import PART_OF_AUTO, Options
-from ..tasks import Task
+from ..tasks import RunRequest, Task
 from ..validation import check_request, check_survivors, needs_networks
 from .same_images import check_same_images
 
-Models = Mapping[str, Classifier] | Mapping[str, ModelFacts]
 Advance = Callable[[int, int], None]
 """Told how many of how many are done."""
 MOST_NAMES = 4
@@ -115,43 +111,29 @@ def _left(work: Work) -> Iterator[_Left]:
         yield _Left(len(images), work.evaluation, frozenset(key for key, _ in failed))
 
 
-def open_run(
-    models: Models,
-    tasks: Sequence[Task],
-    *,
-    out: Path,
-    options: Options,
-    left_out: Sequence[str] = (),
-    advance: Advance = unseen,
-) -> Standing:
+def open_run(request: RunRequest, advance: Advance = unseen) -> Standing:
     """Refuse what could not be evaluated, open or begin the run, and see what is there.
 
     Damaged files are set aside. A run that is there needs no networks for that.
 
     Args:
-        models: as `evaluate_models`.
-        tasks: likewise.
-        out: likewise.
-        options: likewise.
-        left_out: likewise.
+        request: what is asked for.
         advance: told of every evaluation that was looked at, and how many there are.
 
     Raises:
         UserError: as `evaluate_models`.
     """
-    classes = check_request(models, tasks)
+    options, out = request.options, request.out
+    classes = check_request(request.models, request.tasks)
     if options.survivors:
-        check_survivors(tasks)
+        check_survivors(request.tasks)
     device = choose_device(options.device)
     check_precision(options.attack_precision, device)
     before = RunFolder.open(out) if is_there(out / SETTINGS) else None
     size = options.part_size or options.batch_size or PART_OF_AUTO
     manifest = make_manifest(
-        models,
-        tasks,
-        options,
+        request,
         classes=classes,
-        left_out=left_out,
         part_size=size if before is None else before.manifest.part_size,
         device=device.type,
         remarks=before is None,
@@ -168,15 +150,7 @@ def open_run(
     return Standing(folder, tuple(works), attempted, before is not None)
 
 
-def look(
-    models: Mapping[str, ModelFacts],
-    tasks: Sequence[Task],
-    *,
-    out: Path,
-    options: Options,
-    left_out: Sequence[str] = (),
-    advance: Advance = unseen,
-) -> Standing | None:
+def look(request: RunRequest, advance: Advance = unseen) -> Standing | None:
     """How far a run is that was begun, by what is known of its models; as `open_run`.
 
     Nothing is finished here that would not be for `evaluate_models`: of a run with nothing left,
@@ -188,15 +162,16 @@ def look(
     Raises:
         UserError: as `evaluate_models`.
     """
-    if not is_there(out / SETTINGS) or needs_networks(tasks):
+    if not is_there(request.out / SETTINGS) or needs_networks(request.tasks):
         return None
-    standing = open_run(models, tasks, out=out, options=options, left_out=left_out, advance=advance)
+    standing = open_run(request, advance)
     if standing.finished:
-        by_name = {task.data.name: task for task in tasks}
+        by_name = {task.data.name: task for task in request.tasks}
         for work in standing.works:
             of = work.evaluation
             compact(standing.folder, of, lambda: False)
-            prepare(work, by_name[of.dataset.name], models[of.label].preprocessing, options)
+            seen_as = request.models[of.label].preprocessing
+            prepare(work, by_name[of.dataset.name], seen_as, request.options)
     return standing
 
 
