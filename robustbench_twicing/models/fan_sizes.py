@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ..errors import UserError
 from .checks import check_counts, check_heads
 from .placement import check_layers
-from .sizes import Sizes
+from .sizes import Sizes, TwicingLayers
 
 Counts = int | Sequence[int]
 """One number for all blocks, or one number a block."""
@@ -99,23 +99,8 @@ class FanSizes(Sizes):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FanTwicingSizes(FanSizes):
-    """Sizes of a FAN-ViT with twicing attention.
-
-    Attributes:
-        layers: 0-based indices of the twicing blocks; None means all.
-    """
-
-    layers: Sequence[int] | None = None
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_layers(self.layers, self.depth)
-
-    @property
-    def twicing_layers(self) -> tuple[int, ...]:
-        """0-based indices of the blocks that average twice."""
-        return check_layers(self.layers, self.depth)
+class FanTwicingSizes(TwicingLayers, FanSizes):
+    """Sizes of a FAN-ViT with twicing attention."""
 
 
 @dataclass(frozen=True, kw_only=True)

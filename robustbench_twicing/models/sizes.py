@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..errors import UserError
 from .checks import AttentionForm, check_attention, check_counts, check_heads
@@ -78,14 +79,20 @@ class DeitSizes(Sizes):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwicingSizes(DeitSizes):
-    """Sizes of a Twicing-DeiT.
+class TwicingLayers(Sizes):
+    """The sizes of a backbone, which follow as a second base, with twicing in some layers.
 
     Attributes:
         layers: 0-based indices of the twicing layers; None means all.
     """
 
     layers: Sequence[int] | None = None
+
+    if TYPE_CHECKING:
+
+        @property
+        def depth(self) -> int:
+            """Of the backbone."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,6 +102,11 @@ class TwicingSizes(DeitSizes):
     def twicing_layers(self) -> tuple[int, ...]:
         """0-based indices of the layers that average twice."""
         return check_layers(self.layers, self.depth)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwicingSizes(TwicingLayers, DeitSizes):
+    """Sizes of a Twicing-DeiT."""
 
 
 @dataclass(frozen=True, kw_only=True)
