@@ -8,6 +8,7 @@ import pandas as pd
 from rich.console import Console
 
 from robustbench_twicing.data.imagenet_c import EXTRA, SEVERITIES
+from robustbench_twicing.files.printable import count
 
 from .imagenet_c.corruption_error import KIND, ReferenceErrors
 from .imagenet_c.corruption_rows import CORRUPTED, corruption_rows
@@ -74,7 +75,7 @@ def print_report(
     subjects = table[~table["attack"].isin(CORRUPTED)].groupby(["label", "dataset"], sort=False)
     for (label, dataset), rows in subjects:
         for protocol, section in rows.groupby("protocol", sort=False):
-            images = f"{section['n_images'].max()} images"
+            images = count(section["n_images"].max(), "image")
             title = f"{label} on {dataset}, {images}, protocol {protocol}"
             _print_section(title, section, common, console)
         if rows["protocol"].nunique() > 1:
@@ -102,9 +103,9 @@ def _cells(row: "pd.Series[Any]", common: set[str], most: int) -> list[str]:
     """Condition, the columns `SCORED`, and a mark for each flag that is not common to all."""
     marks = "!" * len(flags_of(row["flags"]) - common)
     if row["status"] != "ok":
-        images = f"{row['n_images']} images"
+        images = count(row["n_images"], "image")
         return [row["condition"], row["status"], images, "", "", "", "", "", marks]
-    few = f" ({row['n_images']} images)" if row["n_images"] < most else ""
+    few = f" ({count(row['n_images'], 'image')})" if row["n_images"] < most else ""
     if pd.isna(row["top1"]):  # it finds distances
         accuracies = ["", "see radii", "", "", ""]
     else:
@@ -152,7 +153,7 @@ def print_corruptions(results: pd.DataFrame, scores: pd.DataFrame, console: Cons
     numbers = dict(list(scores.groupby(GROUP, sort=False)))
     for key, group in rows.groupby(GROUP, sort=False):
         label, dataset, protocol, source = map(str, group[GROUP].iloc[0])
-        images = f"{group['n_images'].max()} images"
+        images = count(group["n_images"].max(), "image")
         kind = kind_of(group)
         made = source if kind == KIND else f"{source} of {kind} (not ImageNet-C)"
         title = f"{label} on {dataset}, {images}, {made}, protocol {protocol}: top-1 error %"

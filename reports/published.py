@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from robustbench_twicing.data.imagenet_c import OFFICIAL
+from robustbench_twicing.files.printable import count
 
 from .imagenet_c.corruption_rows import ATTACK
 from .merging.entry import Entry
@@ -71,7 +72,7 @@ def differences(entry: Entry, number: Published, n_images: int) -> Iterator[str]
     record, condition = entry.evaluation.record, entry.condition
     expected = IMAGES.get(condition.id, IMAGENET)
     if n_images != expected:
-        yield f"{n_images:,} images rather than {expected:,}"
+        yield f"{count(n_images, 'image')} rather than {expected:,}"
     if number.protocol and condition.protocol != number.protocol:
         yield f"protocol {condition.protocol} rather than {number.protocol}"
     for name in condition.changed:

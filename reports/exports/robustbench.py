@@ -15,6 +15,7 @@ from robustbench_twicing.data.imagenet import NUM_CLASSES
 from robustbench_twicing.data.known_sets.robustbench import IMAGES, are_robustbench_images
 from robustbench_twicing.data.known_sets.table import KNOWN_SETS
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.printable import count
 from robustbench_twicing.records.manifest import DatasetRecord
 from robustbench_twicing.records.schema import Status
 
@@ -201,7 +202,8 @@ def _against_images(images: Sequence[tuple[str, int]], flags: Collection[str]) -
     if CORRUPTED in flags:
         yield f"the images seem to be corrupted ones (flag {CORRUPTED})"
     if len(images) != IMAGES:
-        yield f"{len(images):,} images were evaluated, and RobustBench's numbers are of {IMAGES:,}"
+        evaluated = count(len(images), "image was", "images were")
+        yield f"{evaluated} evaluated, and RobustBench's numbers are of {IMAGES:,}"
     elif not are_robustbench_images(images):
         yield f"the {IMAGES:,} images are not RobustBench's: names or labels are others"
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from robustbench_twicing.data.imagenet_c import GROUPS, cells
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.printable import count
 from robustbench_twicing.files.text import read_text
 from robustbench_twicing.records.run_folder import RunFolder
 
@@ -57,7 +58,7 @@ def _from_run(path: Path, label: str) -> ReferenceErrors:
             f"name one model, as in {path}:LABEL; its labels are {labels}"
         )
     first = rows.iloc[0]
-    images = f"{rows['n_images'].min()} images of {first['dataset']}, {first['source']}"
+    images = f"{count(rows['n_images'].min(), 'image')} of {first['dataset']}, {first['source']}"
     clean = clean_error_of(table, first)
     name = f"{first['label']} ({path.name})"
     return ReferenceErrors(name, corruption_errors(rows), clean, images, kind_of(rows))

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.printable import count
 from robustbench_twicing.records.identity import (
     Difference,
     first_difference,
@@ -76,7 +77,8 @@ def _refuse_other_facts(runs: "Runs", first: int, second: int) -> None:
     before, now = _facts(runs, first), _facts(runs, second)
     if len(before) != len(now):
         raise UserError(
-            f"{name} has {len(before)} images in {paths[0]} and {len(now)} in {paths[1]}; {ADVICE}"
+            f"{name} has {count(len(before), 'image')} in {paths[0]} and {len(now):,} in "
+            f"{paths[1]}; {ADVICE}"
         )
     different = sum(a != b for a, b in zip(before, now, strict=True))
     if different:

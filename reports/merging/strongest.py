@@ -1,6 +1,6 @@
 """Of each image, the record of the attack that did most to it, for one budget after another."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +16,7 @@ from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import TOLERANCE
 from robustbench_twicing.records.schema import Status
 
-from .columns import OK, STATUSES, Columns, Grid, Marks, Positions
+from .columns import OK, STATUSES, Array, Columns, Grid, Marks, Positions
 
 CLEAN_COLUMNS = {
     "prediction": "clean_prediction",
@@ -25,6 +25,12 @@ CLEAN_COLUMNS = {
     "loss": "clean_loss",
 }
 """What a record of clean pixels has in some columns."""
+NOTHING: dict[str, Callable[[Array], Array]] = {
+    "linf": np.zeros_like,
+    **dict.fromkeys(("l2", "l0"), lambda values: np.minimum(values, 0)),  # none, if never measured
+    "goal": lambda values: np.full_like(values, -1),
+}
+"""What columns of the record of an attack become where it did nothing."""
 UNITS: dict[Norm, tuple[int, str]] = {"linf": (255, "1/255"), "l2": (1, "1"), "patch": (1, "px")}
 """What a distance, or a budget, is multiplied by, and the unit that it then has."""
 WITNESSES = """
@@ -129,11 +135,10 @@ def clean_pixels(grid: Grid, scored: Positions) -> Columns:
     """
     images = np.arange(len(scored))
     before = {name: values[scored, images] for name, values in grid.columns.items()}
-    nothing = {"linf": np.zeros_like(before["linf"]), "goal": np.full_like(before["goal"], -1)}
-    # Runs of earlier versions have measured neither, and then the worst case has none.
-    nothing |= {name: np.minimum(before[name], 0) for name in ("l2", "l0")}
     return {
-        name: nothing.get(name, before.get(CLEAN_COLUMNS.get(name, name), values))
+        name: NOTHING[name](values)
+        if name in NOTHING
+        else before.get(CLEAN_COLUMNS.get(name, name), values)
         for name, values in before.items()
     }
 

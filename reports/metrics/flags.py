@@ -28,25 +28,25 @@ _MEANINGS = {
     "as by the devkit's own numbers: the accuracy says nothing.",
     r"several-labels": "an answer is right where it is any of several labels of the image: not to "
     "be compared with accuracy under one label.",
-    r"unlabelled-(\d+)-of-(\d+)": "{0} of {1} images have no label, and were left out.",
+    r"unlabelled-(\d+)-of-(\d+)": "images without a label, which were left out: {0} of {1}.",
     r"wnids-unsorted": "the class list numbers wnids in another order than their own: right only "
     "for a network that was trained in this order.",
     r"tiny-images-(\d+)px": "no image is larger than {0} pixels, and they were enlarged to the "
     "network's input: not to be compared with accuracies on photographs.",
     r"cropped-before-(\d+)px": "every image is {0} pixels square, as if resized and cropped "
     "before; the second crop took another border off.",
-    r"copies-(\d+)": "files that are copies of another one, byte for byte: {0} images count twice.",
-    r"names-twice-(\d+)": "{0} names have more than one ending, and each counts as an image.",
-    r"exif-orientation-(\d+)-of-(\d+)": "{0} of {1} images that were looked at have an EXIF "
-    "orientation: as in torchvision and timm, TIFF is turned upright, and others are not.",
-    r"dangling-links-(\d+)": "{0} links in the data folder lead to nothing: images, or whole "
-    "classes, are missing.",
-    r"hidden-(\d+)": "{0} entries of the data folder whose names begin with a dot were left out.",
+    r"copies-(\d+)": "files that are copies of another one, byte for byte, and count twice: {0}.",
+    r"names-twice-(\d+)": "names with more than one ending, each of which counts as an image: {0}.",
+    r"exif-orientation-(\d+)-of-(\d+)": "images with an EXIF orientation: {0} of {1} that were "
+    "looked at; as in torchvision and timm, TIFF is turned upright, and others are not.",
+    r"dangling-links-(\d+)": "links in the data folder that lead to nothing, so that images or "
+    "whole classes are missing: {0}.",
+    r"hidden-(\d+)": "entries of the data folder whose names begin with a dot, left out: {0}.",
     r"limit-(\d+)-of-(\d+)": "a seeded subset of {0} of the {1} images, not the whole data set.",
     r"saved-(\d+)-of-(\d+)": "adversarial images were saved of {0} of the {1} images, and the "
     "number is over these alone.",
-    r"few-images-(\d+)": "corruption errors, mCE and their relatives are of {0} images: too few to "
-    "be compared with published numbers, which are of 50,000.",
+    r"few-images-(\d+)": "corruption errors, mCE and their relatives are of few images ({0}), too "
+    "few to be compared with published numbers, which are of 50,000.",
     r"not-deterministic": "two equal forward passes gave different logits: the network draws "
     "random numbers, so top-1 is of one draw, under attacks on changing gradients; --draws N "
     "scores N of them, and --expectation N takes the mean gradient of N; AutoAttack's version for "
@@ -120,8 +120,8 @@ _MEANINGS = {
     "where gradients vanish.",
     r"not-monotone": "accuracy is higher than at a smaller budget of the same attack, whose images "
     "were allowed here, too: the attack could be stronger.",
-    r"radius-above-sweep-(.+)": "of {0} images the nearest example that was found is farther than "
-    "a budget at which another attack fooled the model: the search is too weak there.",
+    r"radius-above-sweep-(.+)": "the search is too weak at some images ({0}): the nearest "
+    "example that it found is farther than a budget at which another attack fooled the model.",
     r"fgsm-beats-pgd": "one step of FGSM fooled more images than PGD at the same budget: PGD "
     "is too weak here.",
     r"black-box-beats-white-box": "an attack that uses only logits (SPSA) fooled more images than "
@@ -140,8 +140,8 @@ _MEANINGS = {
     r"batch-halved": "memory ran out and batches were split: this suite's attacks agree but for "
     "rounding, attacks of other libraries drew other random numbers.",
     r"([^=]+)=(.+)": "the attack's constant {0} is {1} here, which is not the protocol's.",
-    r"files-missing-(.+)-of-(.+)": "{0} of the {1} images have no file in the corrupted folder; "
-    "the condition is incomplete and not scored.",
+    r"files-missing-(.+)-of-(.+)": "images without a file in the corrupted folder: {0} of {1}; the "
+    " condition is incomplete and not scored.",
     r"same-images-as-(.+)": "every image is the one of {0}, pixel for pixel: the files of one of "
     "the two are not what their folder says.",
     r"not-imagenet-c-enlarged-(.+)px": "the images are {0} pixels (shorter side) and were enlarged "
@@ -161,8 +161,8 @@ _MEANINGS = {
     r"variant-(.+)": "ImageNet-V2's variant {0}; papers mean matched-frequency.",
     r"worst-of-1": "at this budget, or a smaller one, only one attack was run.",
     r"worst-of-(\d+)": "{0} attacks were run at this budget or a smaller one.",
-    r"non-finite-tokens-(\d+)": "in this layer {0} images have a token that is no finite "
-    "number; the mean is over the others.",
+    r"non-finite-tokens-(\d+)": "images with a token of this layer that is no finite number: "
+    "{0}; the mean is over the others.",
     r"files-left-out-(\d+)": "files of the data folder that were left out: {0}; the manifest lists "
     "them.",
     r"files-left-out": "some files of the data folder were left out; the manifest lists them.",
@@ -189,8 +189,8 @@ def by_weight(flag: str) -> tuple[int, str]:
 _SHORT = {
     r"limit-(\d+)-of-(\d+)": "{0} of {1} images",
     r"saved-(\d+)-of-(\d+)": "saved images: {0} of {1}",
-    r"copies-(\d+)": "{0} images twice",
-    r"names-twice-(\d+)": "{0} names twice",
+    r"copies-(\d+)": "images twice: {0}",
+    r"names-twice-(\d+)": "names twice: {0}",
     r"first-order-(.+)": "gradient predicts {0} of a step",
     r"zero-gradient-(.+)": "gradient zero at {0}",
     r"8bit-.+": "other numbers in 8 bits",

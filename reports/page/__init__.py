@@ -1,5 +1,5 @@
 """The report as one HTML page."""
 
-from .render import spoken_size, write_page
+from .render import write_page
 
-__all__ = ["spoken_size", "write_page"]
+__all__ = ["write_page"]

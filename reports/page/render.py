@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from robustbench_twicing import __version__
 from robustbench_twicing.files.atomic import write_atomically
+from robustbench_twicing.files.printable import spoken_size
 
 from ..merging.runs import Runs
 from ..metrics.notes import notes_by_topic
@@ -198,11 +199,6 @@ def _joined(loader: PackageLoader, environment: Environment, folder: str) -> str
     names = [name for name in loader.list_templates() if name.startswith(f"{folder}/")]
     names.sort(key=lambda name: (not name.startswith(f"{folder}/core."), name))
     return "".join(loader.get_source(environment, name)[0] for name in names)
-
-
-def spoken_size(size: int) -> str:
-    """Bytes as people say them, like ``1.3 MB``."""
-    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3))} kB"
 
 
 def _hash(text: str) -> str:

@@ -11,6 +11,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.conditions.threat_model import PROTOCOLS
+from robustbench_twicing.files.printable import count
 
 from ..metrics.row_flags import constants_in
 from ..metrics.sweeps import budget_curves, norm_under
@@ -126,7 +127,7 @@ def _name(label: str, rows: pd.DataFrame, shown: Panel) -> str:
     name = lettering(label)
     counts = set(rows.loc[rows["percent"].notna(), "n_images"])
     if len(counts) == 1 and "-" in shown.images:
-        name += f"\n({counts.pop()} images)"
+        name += f"\n({count(counts.pop(), 'image')})"
     gaps = int(rows["percent"].isna().sum())
     return f"{name}\n({gaps} not scored)" if gaps else name
 

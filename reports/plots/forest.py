@@ -6,6 +6,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from robustbench_twicing.files.printable import count
+
 from ..imagenet_c.corruption_rows import CORRUPTED
 from ..text.file_names import file_name, places
 from .lettering import lettering, styled
@@ -105,7 +107,7 @@ def forest_pictures(differences: pd.DataFrame, baseline: str) -> Iterator[Pictur
         conditions = rows["condition"].nunique()
         if not 0 < conditions <= MOST_CONDITIONS:
             continue
-        place = f"{dataset}, {rows['n_images'].max()} images, protocol {protocol}"
+        place = f"{dataset}, {count(rows['n_images'].max(), 'image')}, protocol {protocol}"
         for first in range(0, len(labels), MOST_MODELS):
             some = labels[first : first + MOST_MODELS]
             with styled():

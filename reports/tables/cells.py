@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.printable import count
 from robustbench_twicing.records.identity import first_difference, images_identity
 
 from ..merging.entry import Entry
@@ -196,8 +197,8 @@ def unscored(used: pd.DataFrame) -> Iterator[str]:
     """Which rows of the results have images missing, and so no accuracy."""
     for _, row in used[used["status"] == "incomplete"].iterrows():
         yield (
-            f"{row['label']}: {row['condition']} is incomplete ({row['n_images']} images so far) "
-            "and not scored."
+            f"{row['label']}: {row['condition']} is incomplete "
+            f"({count(row['n_images'], 'image')} so far) and not scored."
         )
 
 

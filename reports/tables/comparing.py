@@ -6,6 +6,7 @@ import pandas as pd
 
 from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.conditions.threat_model import NORM_NAMES
+from robustbench_twicing.files.printable import count
 
 from ..metrics.flags import by_weight, explain_flag
 from ..metrics.notes import flags_of, where
@@ -107,9 +108,10 @@ def corrected_over(comparison: Comparison) -> str:
         of_norm = f" in {NORM_NAMES[norm]}" if len(norms) > 1 else ""
         tests, worst = (families.get((norm, is_worst), 0) for is_worst in (False, True))
         if tests or not worst:
-            words.append(f"all {tests} comparisons{of_norm}")
+            words.append(f"{'' if tests == 1 else 'all '}{count(tests, 'comparison')}{of_norm}")
         if worst:
-            words.append(f"the {worst} of the worst case{of_norm} by themselves")
+            alone = "itself" if worst == 1 else "themselves"
+            words.append(f"the {worst} of the worst case{of_norm} by {alone}")
     *before, last = words
     return f"{', over '.join(before)}, and over {last}" if before else last
 

@@ -21,6 +21,7 @@ from ..data.dataset import Dataset
 from ..errors import UserError
 from ..evaluation.options import Options
 from ..evaluation.progress import Report, silent
+from ..files.printable import count
 from .attention_maps import KeptMaps, MapChoice
 from .measures import Measure
 from .showing import Shown, shown_images
@@ -182,7 +183,7 @@ def _forward(model: Classifier, pixels: torch.Tensor) -> None:
         if not is_out_of_memory(error):
             raise
         raise UserError(
-            f"memory of {pixels.device} does not hold {len(pixels)} images of "
+            f"memory of {pixels.device} does not hold {count(len(pixels), 'image')} of "
             f"{model.record.model} with what is measured; take a smaller --batch-size"
         ) from error
 

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from ..errors import UserError
+from ..files.printable import count
 
 SHORT = (torch.int8, torch.uint8, torch.int16, torch.int32)
 """Formats of integers in which weights are quantised; counters are int64."""
@@ -70,8 +71,9 @@ def about_formats(state_dict: Mapping[str, Tensor]) -> Iterator[str]:
     for tensor in state_dict.values():
         if tensor.is_floating_point() and tensor.dtype != torch.float32:
             counts[tensor.dtype] = counts.get(tensor.dtype, 0) + 1
-    for dtype, count in counts.items():
-        yield f"{count} tensors were stored as {dtype_name(dtype)} and are evaluated in float32."
+    for dtype, number in counts.items():
+        tensors = count(number, "tensor was", "tensors were")
+        yield f"{tensors} stored as {dtype_name(dtype)} and evaluated in float32."
 
 
 def dtype_name(dtype: torch.dtype) -> str:

@@ -13,6 +13,7 @@ from reports.statistics.comparison import compare_if_possible
 from reports.tables.formats import FORMATS
 
 from ..errors import UserError
+from ..files.printable import count, spoken_size
 from .options.printed import Output
 from .run_folders import check_csv, open_runs, read_runs
 from .terminal import patiently
@@ -101,7 +102,7 @@ def write_files(
         with patiently(f"drawing into {files.out}", hidden=quiet):
             written += map(str, _draw(runs, table, scores, files.out, files))
     if files.page and files.out is not None:
-        from reports.page import spoken_size, write_page  # needs matplotlib, as most reports do not
+        from reports.page import write_page  # needs matplotlib, as most reports do not
 
         with patiently(f"writing the page into {files.out}", hidden=quiet):
             path = write_page(runs, table, files.out, baseline=files.baseline, scores=scores)
@@ -143,7 +144,7 @@ def write_images(runs: Runs, path: Path) -> str:
     """
     from reports.exports.images import save_images
 
-    return f"{path} ({save_images(runs, path):,} lines)"
+    return f"{path} ({count(save_images(runs, path), 'line')})"
 
 
 def write_robustbench(run_dirs: Sequence[Path], files: Files, output: Output) -> int:

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import UserError
+from ..files.printable import count
 from .options.evaluation import EvalOptions
 from .signals import StoppedError, stopping_on_signals
 
@@ -93,9 +94,9 @@ def evaluate(
     if not left:
         return EvalStatus(done, shard, 0, "", request.models_left_out)
     if stop.reason not in ("", OUT_OF_TIME):
-        raise StoppedError(f"stopped by {stop.reason}, {left} images left; {go_on}")
+        raise StoppedError(f"stopped by {stop.reason}, {count(left, 'image')} left; {go_on}")
     why = stop.reason or "another process works on them, or ended before it had done them"
-    unfinished = f"{left} images left ({why}); {go_on}"
+    unfinished = f"{count(left, 'image')} left ({why}); {go_on}"
     return EvalStatus(done, shard, left, unfinished, request.models_left_out)
 
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from ..errors import BrokenAttackError
+from ..files.printable import count
 from .distances import Distances, distances_and_reach, sides_changed
 from .threat_model import TOLERANCE, ThreatModel
 
@@ -133,4 +134,4 @@ def affected(wrong: Tensor, images: Sequence[str] = ()) -> str:
     """
     rows = wrong.flatten(1).any(1).nonzero().flatten().tolist()
     name = f", first {images[rows[0]]}" if images else ""
-    return f" in {len(rows)} of {len(wrong)} images{name}"
+    return f" in {len(rows)} of {count(len(wrong), 'image')}{name}"

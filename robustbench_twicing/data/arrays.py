@@ -12,6 +12,7 @@ from PIL import Image
 
 from ..errors import UserError
 from ..files.arrays import Archive, ArrayFile, is_archive, open_archive
+from ..files.printable import count
 from .dataset import Dataset, Pixels
 from .folders.class_folders import BY_NUMBER
 from .folders.class_list import MOST_CLASSES, OwnClasses
@@ -167,8 +168,8 @@ def _as_labels(
 ) -> tuple[int, ...]:
     if labels.shape not in ((images,), (images, 1)) or labels.dtype.kind not in "iu":
         raise UserError(
-            f"{path} holds labels of shape {labels.shape} and {labels.dtype} for {images} images; "
-            "right are whole numbers, one per image"
+            f"{path} holds labels of shape {labels.shape} and {labels.dtype} for "
+            f"{count(images, 'image')}; right are whole numbers, one per image"
         )
     values = labels.whole if isinstance(labels, ArrayFile) else labels
     indices = tuple(int(label) for label in values.ravel())

@@ -75,3 +75,11 @@ def name_some(names: Iterable[str], most: int = 3, separator: str = ", ") -> str
 def count(number: int, noun: str, plural: str = "") -> str:
     """``1 image``, ``2 images``, ``1,000 images``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def spoken_size(size: float) -> str:
+    """Bytes as people say them, like ``1.3 MB``; never less than 1 kB."""
+    for unit, of in (("GB", 1e9), ("MB", 1e6)):
+        if size >= of:
+            return f"{size / of:,.1f} {unit}"
+    return f"{max(1, round(size / 1e3))} kB"

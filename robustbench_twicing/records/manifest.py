@@ -16,6 +16,7 @@ from ..data.imagenet import LabelSpaceRecord
 from ..data.preprocessing import Preprocessing
 from ..errors import UserError
 from ..files.atomic import asked
+from ..files.printable import count
 from ..files.text import read_json
 from ..models.family import ModelRecord
 from .first_version import completed
@@ -210,7 +211,7 @@ def _contradictions(manifest: Manifest) -> Iterator[str]:
         if set(evaluation.conditions) - keys:
             yield "a condition is not there"
         if evaluation.dataset.n_images / manifest.part_size > MOST_PARTS:
-            yield f"{evaluation.dataset.n_images} images in parts of {manifest.part_size}"
+            yield f"{count(evaluation.dataset.n_images, 'image')} in parts of {manifest.part_size}"
     for condition in manifest.conditions:
         yield from (f"{condition.id}: {problem}" for problem in _wrong_in(condition))
 

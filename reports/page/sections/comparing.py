@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pandas as pd
 from markupsafe import Markup
 
-from robustbench_twicing.files.printable import name_some
+from robustbench_twicing.files.printable import count, name_some
 
 from ...merging.runs import Runs
 from ...statistics.comparison import Comparison, compare_if_possible
@@ -130,5 +130,5 @@ def _verdict(rows: pd.DataFrame) -> str:
     tests = rows["p_holm"].count()
     rest = tests - len(sure)
     if rest:
-        parts.append(f"otherwise no difference is shown ({rest} of {tests} conditions)")
+        parts.append(f"otherwise no difference is shown ({rest} of {count(tests, 'condition')})")
     return "; ".join(parts)

@@ -193,4 +193,6 @@ def _mean(rows: pd.DataFrame, conditions: int, accuracy: Accuracy) -> Cell:
     if scored["condition"].nunique() < conditions:
         return Cell("incomplete")
     value = float(scored[accuracy].astype(float).mean())
-    return Cell(percent(value), value, f"{percent(value)} %, mean of {conditions} conditions")
+    return Cell(
+        percent(value), value, f"{percent(value)} %, mean of {count(conditions, 'condition')}"
+    )

@@ -74,6 +74,7 @@ def run(options: CorruptOptions) -> None:
 
     from ...data.folders.class_folders import UNLABELLED
     from ...data.imagenet_c import SIDE, parse_corruptions, parse_severities
+    from ...files.printable import count
     from ..request.corruptions import check_frost_dir, parse_jpeg
     from ..request.data_sets import one_data, open_images
     from ..terminal import Console
@@ -100,8 +101,8 @@ def run(options: CorruptOptions) -> None:
     written = sum(track(counts, "corrupting", len(images), console=console, disable=hidden))
     files = len(images) * len(recipe.sources())
     summary = (
-        f"{written} files written, {files - written} were there: {out}/<corruption>/<severity>. "
-        "They are generated, not the official files."
+        f"{count(written, 'file')} written, {files - written:,} were there: "
+        f"{out}/<corruption>/<severity>. They are generated, not the official files."
     )
     if images.labelling == UNLABELLED:
         Console().say(

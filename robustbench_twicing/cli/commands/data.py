@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...files.printable import count
 from ..options.command import add_command
 from ..options.evaluation import OF_IMAGES, EvalOptions
 
@@ -61,7 +62,9 @@ def run(options: DataOptions, source: str) -> None:
     dataset = open_images(options, source, needs_labels=False)
     survey = _survey(dataset, options.full)
     if len(survey.bad) == len(dataset):
-        raise UserError(f"{source}: none of {len(dataset)} images can be read; {survey.bad[0]}")
+        raise UserError(
+            f"{source}: none of {count(len(dataset), 'image')} can be read; {survey.bad[0]}"
+        )
     console = Console()
     _facts(console, dataset, survey)
     _sentences(console, "Notes", dataset.notes)
@@ -120,7 +123,7 @@ def _counts(dataset: "Dataset") -> str:
         classes = f"{seen} of {dataset.num_classes} classes"
         return f"{len(dataset)} in {classes}, scored over {logits} logits"
     if dataset.num_classes is None:
-        return f"{len(dataset)} in {seen} classes (number of classes not known)"
+        return f"{len(dataset)} in {count(seen, 'class', 'classes')} (number of classes not known)"
     return f"{len(dataset)} in {seen} of {dataset.num_classes} classes"
 
 

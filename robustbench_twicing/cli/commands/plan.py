@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from ...files.printable import count, spoken_size
 from ..measuring import SAMPLE, SURVEYED, Speed, measure_making, measure_speed, surviving
 from ..options.command import add_command
 from ..options.evaluation import COMMON, EvalOptions
@@ -106,8 +107,8 @@ def _disk(options: EvalOptions, tasks: "Sequence[Task]", crops: "Sequence[int]")
         bytes_of_records += len(crops) * len(task.data) * of_images * HASH_BYTES
         saved_images = attacked * min(options.save_adversarial, len(task.data))
         bytes_of_images += sum(saved_images * 2 * 3 * 4 * crop**2 for crop in crops)
-    images = f", adversarial images {bytes_of_images / 1e6:,.1f} MB" if bytes_of_images else ""
-    return f"On disk: {records:,} records, about {bytes_of_records / 1e6:,.1f} MB{images}."
+    images = f", adversarial images {spoken_size(bytes_of_images)}" if bytes_of_images else ""
+    return f"On disk: {count(records, 'record')}, about {spoken_size(bytes_of_records)}{images}."
 
 
 def _about_run(options: EvalOptions, tasks: "Sequence[Task]") -> "Iterator[str]":
@@ -136,13 +137,13 @@ def _tried_again(out: Path, tasks: "Sequence[Task]") -> "Iterator[str]":
         rows: Counter[str] = Counter()
         for part in failed_parts(folder, evaluation, range(folder.part_count(evaluation))).values():
             rows.update({key: len(images) for key, images in part.failed.items()})
-        for key, count in rows.items():
+        for key, failed in rows.items():
             known = passes.get(key)
             forward, backward = known or (0, 0)
-            cost = f"{count * forward:,} forward, {count * backward:,} backward"
+            cost = f"{failed * forward:,} forward, {failed * backward:,} backward"
             yield (
-                f"{out} has error rows of {evaluation.label} on {evaluation.dataset.name}, {count} "
-                f"under {key.partition(':')[2]}; eval computes them again: "
+                f"{out} has error rows of {evaluation.label} on {evaluation.dataset.name}, "
+                f"{failed} under {key.partition(':')[2]}; eval computes them again: "
                 f"{cost if known else 'passes not known beforehand'}."
             )
 
@@ -178,7 +179,7 @@ def _show(
     from ...conditions.charges import charges
 
     images = len(task.data)
-    title = escape(f"{label} on {task.data.name}, {images} images")
+    title = escape(f"{label} on {task.data.name}, {count(images, 'image')}")
     columns = ["condition", "forward", "backward", "time", *(["its images"] if making else [])]
     table = Table(*columns, title=title)
     total = most = 0.0

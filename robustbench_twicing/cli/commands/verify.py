@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from ...errors import UserError
+from ...files.printable import count
 from ..options.command import add_command
 from ..options.evaluation import OF_IMAGES, OF_MODELS, OF_PIXELS, EvalOptions
 from ..signals import DONE, ERROR_ROWS
@@ -93,7 +94,7 @@ def run(options: EvalOptions) -> int:
         _check_gradient(label, clean)
         rows = list(verify(Setting(model, x, y, budget, options.seed)))
         agreements += rows
-        console.print(_table(f"{label}, {len(x)} images, eps {budget * 255:g}/255", rows))
+        console.print(_table(f"{label}, {count(len(x), 'image')}, eps {budget * 255:g}/255", rows))
     console.print(
         "share: of pixels more than 1e-6 apart; up to 1 in 10,000 may be, where a gradient next to "
         "zero has another sign. pgd: the start, the first step, and every further step from the "

@@ -131,7 +131,7 @@ def shortfalls(conditions: Sequence[Condition], data: Dataset) -> list[str]:
     missing = [source.missing(data) for source in official]
     if official and min(missing) == len(data):
         raise UserError(
-            f"none of the {len(data)} images of {data.name} has a file in {official[0].root}; "
+            f"no image of {data.name} ({len(data):,} in all) has a file in {official[0].root}; "
             "they are matched by class and name, so give the clean images of these files"
         )
     for source, count in zip(official, missing, strict=True):

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...errors import UserError
-from ...files.printable import name_some
+from ...files.printable import count, name_some
 from .index import remembered, stamp_now
 from .parquet_row import BUFFER, ROWS, Shard, leaf
 
@@ -104,9 +104,9 @@ def _check_rows(path: Path, columns: Columns, table: pa.Table) -> None:
     if number := table["size"].null_count:
         row = pc.index(pc.is_null(table["size"]), pa.scalar(True)).as_py()
         raise UserError(
-            f"{path}: {number} of {table.num_rows} rows have no image, perhaps only a path to one, "
-            f"in column {columns.content} (row {row} is the first); write it with the images "
-            "embedded"
+            f"{path}: {number:,} of {count(table.num_rows, 'row')} without an image, perhaps only "
+            f"a path to one, in column {columns.content} (row {row} is the first); write it with "
+            "the images embedded"
         )
 
 

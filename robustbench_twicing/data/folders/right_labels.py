@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import UserError
-from ...files.printable import one_line
+from ...files.printable import count, one_line
 from ...files.text import read_text
 from ..imagenet import NUM_CLASSES
 from .class_list import MOST_CLASSES, OwnClasses
@@ -78,8 +78,8 @@ def _labels(
     elif len(content) != IMAGES or classes is not None:
         why = "is ImageNet's; leave --classes out" if classes else f"has {IMAGES:,}"
         raise UserError(
-            f"{path} is a list of {len(content):,} entries, and one in the order of the validation "
-            f"set {why}; {RIGHT_FORM}"
+            f"{path} is a list of {count(len(content), 'entry', 'entries')}, and one in the order "
+            f"of the validation set {why}; {RIGHT_FORM}"
         )
     else:
         content = [

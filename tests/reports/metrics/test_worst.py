@@ -279,6 +279,8 @@ def test_a_family_without_a_test_is_not_named(tmp_path: Path) -> None:
     worst = replace(comparison, families={("linf", True): 2})
     assert corrected_over(worst) == "the 2 of the worst case by themselves"
     assert corrected_over(replace(comparison, families={})) == "all 0 comparisons"
+    one = replace(comparison, families={("linf", False): 1, ("linf", True): 1})
+    assert corrected_over(one) == "1 comparison, and over the 1 of the worst case by itself"
 
 
 def test_survivors_mode_has_a_worst_case_of_one_attack_without_top5(tmp_path: Path) -> None:

@@ -167,9 +167,7 @@ def test_other_precisions_are_evaluated_in_float32_and_that_is_said(
     network = build()
     done = load(network, cast)
     name = str(dtype).removeprefix("torch.")
-    assert done.notes == (
-        f"{len(cast)} tensors were stored as {name} and are evaluated in float32.",
-    )
+    assert done.notes == (f"{len(cast)} tensors were stored as {name} and evaluated in float32.",)
     assert torch.equal(network.head.weight, cast["head.weight"].float())
     assert done.sha256 == weights_sha256(network.state_dict())
 

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robustbench_twicing.files.printable import LONGEST, count, name_some, one_line, printable
+from robustbench_twicing.files.printable import (
+    LONGEST,
+    count,
+    name_some,
+    one_line,
+    printable,
+    spoken_size,
+)
 
 
 @pytest.mark.parametrize(
@@ -44,4 +51,6 @@ def test_wording() -> None:
     assert name_some("abc") == "a, b, c"
     assert name_some("abcdefg") == "a, b, c and 4 more"
     assert (count(1, "image"), count(0, "image")) == ("1 image", "0 images")
+    sizes = [spoken_size(size) for size in (1, 1499, 999_499, 1_260_000, 2_500_000_000)]
+    assert sizes == ["1 kB", "1 kB", "999 kB", "1.3 MB", "2.5 GB"]
     assert count(2000, "file is", "files are") == "2,000 files are"

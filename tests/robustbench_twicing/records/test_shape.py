@@ -76,5 +76,5 @@ def test_more_images_than_can_be_counted_are_refused() -> None:
 def test_more_parts_than_can_be_looked_for_are_refused(tmp_path: Path) -> None:
     values = good()
     values["evaluations"][0]["dataset"]["n_images"] = 2_000_000_000
-    with pytest.raises(UserError, match="2000000000 images in parts of 2"):
+    with pytest.raises(UserError, match="2,000,000,000 images in parts of 2"):
         Manifest.from_json(values, "run.json")

@@ -53,7 +53,7 @@ def test_times_are_passes_at_their_speed(
     assert "0:11" in out
     assert "2:03" in out, "eleven images: 13 seconds forward and 110 backward"
     assert "In all about 2:14" in out
-    assert "On disk: 22 records, about 0.0 MB." in out
+    assert "On disk: 22 records, about 1 kB." in out
 
 
 @pytest.mark.slow
@@ -146,6 +146,6 @@ def test_what_it_takes_on_disk(site: Site, capsys: pytest.CaptureFixture[str]) -
     kept = ("--attacks", "clean,fgsm", "--eps", "1/255,4/255", "--save-adversarial", "5")
     assert plan(site, *kept, "--corruptions", "fog", "--severities", "1-5") == 0
     records = 11 * (3 + 5)
-    line = f"On disk: {records} records, about 0.0 MB, adversarial images "
+    line = f"On disk: {records} records, about 3 kB, adversarial images "
     # Five images under each of two attacks: as they were and as they are, in float32.
-    assert f"{line}{5 * 2 * 2 * 3 * 8 * 8 * 4 / 1e6:.1f} MB." in capsys.readouterr().out
+    assert f"{line}{5 * 2 * 2 * 3 * 8 * 8 * 4 / 1e3:.0f} kB." in capsys.readouterr().out

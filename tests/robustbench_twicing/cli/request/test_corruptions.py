@@ -169,7 +169,7 @@ def test_files_of_other_images_are_refused_before_any_work(
     (site.root / "c" / "fog" / "3" / "n01440764").mkdir(parents=True)
     arguments = ["--attacks", "imagenet-c/fog/3", "--imagenet-c", str(site.root / "c")]
     assert site.eval(*arguments) == 1
-    assert "none of the 11 images of photos has a file in" in capsys.readouterr().err
+    assert "no image of photos (11 in all) has a file in" in capsys.readouterr().err
     assert not (site.root / "run").exists()
 
 

@@ -179,7 +179,7 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
     path = write_parquet(
         tmp_path / "a.parquet", [*rows("a"), {"bytes": None, "path": "/home/x.png"}], label=[0, 1]
     )
-    with pytest.raises(UserError, match="1 of 2 rows have no image, perhaps only a path"):
+    with pytest.raises(UserError, match="1 of 2 rows without an image, perhaps only a path"):
         open_dataset(path)
     write_parquet(path, rows("/etc/a.png"), label=[0])
     with pytest.raises(UserError, match="a member with an absolute name"):
