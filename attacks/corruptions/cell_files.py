@@ -15,9 +15,10 @@ from PIL import Image
 from robustbench_twicing.data.archives.tar import Members, read_member
 from robustbench_twicing.data.folders.scanning import IMAGE_ENDINGS
 from robustbench_twicing.data.imagenet_c import CATEGORIES, GROUPS, OTHER_SETS, SEVERITIES, Cell
-from robustbench_twicing.data.stored import ImageFile, Stamp, Stored, stamp_of
+from robustbench_twicing.data.stored import ImageFile, Stored
 from robustbench_twicing.errors import UnreadableError, UserError
 from robustbench_twicing.files.arrays import ArrayFile
+from robustbench_twicing.files.stamp import Stamp
 
 from .layout import RECORD, find_folder, parse_record, read_record
 
@@ -142,7 +143,7 @@ class _Row(NamedTuple):
 
     def stamp(self) -> Stamp:
         """See `Stored`; the array's."""
-        return stamp_of(self.images.path.stat())
+        return Stamp.of(self.images.path.stat())
 
     def __str__(self) -> str:
         return f"{self.images.path} (row {self.row})"

@@ -18,10 +18,10 @@ import PIL
 from PIL import Image
 
 from ..errors import UserError
+from ..files.stamp import Stamp
 from .dataset import Dataset, Pixels
 from .folders.image_files import FileImages
 from .preprocessing import Preprocessing
-from .stored import Stamp
 
 log = logging.getLogger(__name__)
 CROPS, ENTRIES = "crops.bin", "entries.bin"
@@ -76,7 +76,7 @@ class CropStore:
         if len(entry) < _ENTRY.size:
             return None
         *stored, checksum = _ENTRY.unpack(entry)
-        if tuple(stored) != stamp:
+        if tuple(stored) != stamp.on_any_mount:
             return None
         padded = np.empty(self._stride, np.uint8)
         length = os.preadv(crops, [padded.data], index * self._stride)
@@ -92,7 +92,7 @@ class CropStore:
         padded[: self._bytes] = crop.reshape(-1)
         try:
             _write_all(self._crops, padded.tobytes(), index * self._stride)
-            entry = _ENTRY.pack(*stamp, crc32(padded.data))
+            entry = _ENTRY.pack(*stamp.on_any_mount, crc32(padded.data))
             _write_all(self._entries, entry, index * _ENTRY.size)
         except OSError as error:
             self._stop_writing(error)

@@ -4,34 +4,15 @@ Decoding, fingerprint, cache and labels see `Stored` alone, so that every form o
 the same way.
 """
 
-import os
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
 from ..errors import UnreadableError, UserError
 from ..files.regular import check_regular
+from ..files.stamp import Stamp
 
 LARGEST_FILE = 2**30
 """Bytes; so many pixels are less, even where nothing compresses them."""
-
-
-class Stamp(NamedTuple):
-    """How content on disk is recognised: its size in bytes, and two times in nanoseconds.
-
-    Attributes:
-        size: in bytes.
-        modified: when its content changed last, as far as the file says, which may be set back.
-        changed: when the file system saw any change, which nobody sets.
-    """
-
-    size: int
-    modified: int
-    changed: int
-
-
-def stamp_of(status: os.stat_result) -> Stamp:
-    """The stamp of a file as the system describes it."""
-    return Stamp(status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
 class Stored(Protocol):
@@ -88,7 +69,7 @@ class ImageFile(NamedTuple):
 
     def stamp(self) -> Stamp:
         """See `Stored`."""
-        return stamp_of(self.path.stat())
+        return Stamp.of(self.path.stat())
 
     def __str__(self) -> str:
         return str(self.path)

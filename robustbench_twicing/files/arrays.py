@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import UnreadableError, UserError
 from .regular import check_regular
+from .stamp import Stamp
 
 LARGEST_GROWTH = 100
 """Times its size that an archive may unpack to; photographs hardly shrink, drawings tenfold."""
@@ -78,7 +79,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
     Raises:
         UserError: damaged, or a zip bomb.
     """
-    check_regular(path)
+    size = check_regular(path).st_size
     try:
         content = zipfile.ZipFile(path)
     except Exception as error:  # zipfile raises anything on damaged bytes
@@ -87,7 +88,6 @@ def open_archive(path: Path) -> Iterator[Archive]:
         ) from error
     with content:
         unpacked = sum(entry.file_size for entry in content.infolist())
-        size = path.stat().st_size
         if unpacked > max(HARMLESS_SIZE, LARGEST_GROWTH * size):
             raise UserError(
                 f"{path} unpacks to {unpacked:,} bytes from {size:,}: a zip bomb, or images that "
@@ -114,15 +114,14 @@ class ArrayFile:
     """
 
     def __init__(self, path: Path) -> None:
-        check_regular(path)
-        self.path = path
+        stamp = Stamp.of(check_regular(path))
+        self.path, self._written = path, stamp.as_written
         try:
-            self._stamp = _stamp(path.stat())
             with path.open("rb") as file:
                 read_header = _HEADERS[np.lib.format.read_magic(file)]
                 self.shape, self._fortran, self.dtype = read_header(file)
                 self._start = file.tell()
-            self._check_size(self._stamp[0] - self._start)
+            self._check_size(stamp.size - self._start)
         except OSError as error:
             raise UserError(f"{path} cannot be read: {error.strerror or error}") from error
         except Exception as error:  # numpy raises anything on damaged bytes
@@ -165,7 +164,7 @@ class ArrayFile:
         values = np.empty(count, self.dtype)
         view, at = values.view(np.uint8).data, self._start + first * self.dtype.itemsize
         try:
-            if _stamp(os.fstat(self._file)) != self._stamp:
+            if Stamp.of(os.fstat(self._file)).as_written != self._written:
                 raise UnreadableError(f"{self.path} was changed after it was opened")
             while view:  # the system hands out 2 GB at most at a time
                 done = os.preadv(self._file, [view], at)
@@ -188,8 +187,3 @@ class ArrayFile:
         """Without the open file and what was read of it, which each process has for itself."""
         state = self.__dict__.items()
         return {name: value for name, value in state if name not in ("_file", "whole")}
-
-
-def _stamp(status: os.stat_result) -> tuple[int, int]:
-    """What a change of a file shows in: its size in bytes, its last change in nanoseconds."""
-    return status.st_size, status.st_mtime_ns

@@ -8,6 +8,7 @@ import hashlib
 import json
 import logging
 import os
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from .stamp import stamp_of
 from .text import read_json
 
 log = logging.getLogger(__name__)
-FORMAT = 1
-"""Version of the files; part of their names."""
+KIND = "1.json"
+"""Version of the files of answers, and their ending."""
 
 
 def cache_folder() -> Path:
@@ -42,7 +43,7 @@ def cache_folder() -> Path:
 def recall(subject: str, state: Any) -> Any:
     """The answer that was kept for this state of a subject; None where there is none."""
     try:
-        file = _file(subject)
+        file = kept_file(subject, KIND)
         # Of a file in a locked folder not even `is_file` can be asked.
         content = None if stamp_of(file) is None else read_json(file)
     except UserError as error:
@@ -58,32 +59,47 @@ def recall(subject: str, state: Any) -> Any:
 def keep(subject: str, state: Any, answer: Any) -> None:
     """Keep the answer, plain values, in the place of the one before."""
     content = json.dumps({"is": answer, "sha256": _digest([_plain(answer), _plain(state)])})
-    try:
-        write_atomically(_file(subject), lambda file: file.write_text(content, encoding="utf-8"))
-    except UserError as error:
-        cause, reason = error.__cause__, str(error)
-        if isinstance(cause, OSError):  # the same for all answers, whose names differ
-            reason = f"{cache_folder()} cannot be written to: {cause.strerror or cause}"
-        _warn(reason)
+    keep_file(
+        *(subject, KIND, lambda file: file.write_text(content, encoding="utf-8")),
+        "starting again takes as long as the first time",
+    )
 
 
 def forget(subject: str) -> None:
     """Keep no answer, as where one has turned out to be wrong."""
     try:
-        _file(subject).unlink(missing_ok=True)
+        kept_file(subject, KIND).unlink(missing_ok=True)
     except (OSError, UserError) as error:
         log.warning("%s cannot be forgotten: %s", subject, error)
 
 
-def _file(subject: str) -> Path:
+def kept_file(subject: str, kind: str) -> Path:
+    """Where something is kept of a subject; ``kind`` is its version and its ending.
+
+    Raises:
+        UserError: as `cache_folder`.
+    """
     name = hashlib.sha256(os.fsencode(subject)).hexdigest()[:24]
-    return cache_folder() / f"{name}-{FORMAT}.json"
+    return cache_folder() / f"{name}-{kind}"
+
+
+def keep_file(subject: str, kind: str, write: Callable[[Path], object], otherwise: str) -> None:
+    """Write what `kept_file` names, as `write_atomically` does.
+
+    Where that cannot be, a warning says so, and what is so ``otherwise``: once.
+    """
+    try:
+        write_atomically(kept_file(subject, kind), write)
+    except UserError as error:
+        cause, reason = error.__cause__, str(error)
+        if isinstance(cause, OSError):  # the same for all answers, whose names differ
+            reason = f"{cache_folder()} cannot be written to: {cause.strerror or cause}"
+        _warn(reason, otherwise)
 
 
 @cache
-def _warn(reason: str) -> None:
-    """Once for a reason, however many answers there are."""
-    log.warning("%s; starting again takes as long as the first time", reason)
+def _warn(reason: str, otherwise: str) -> None:
+    log.warning("%s; %s", reason, otherwise)
 
 
 def _plain(value: Any) -> Any:

@@ -1,17 +1,21 @@
 """Files that are opened because somebody named them: regular ones, of a size that can be read."""
 
+import os
 import stat
 from pathlib import Path
 
 from ..errors import UserError
 
 
-def check_regular(path: Path, largest: int | None = None) -> None:
+def check_regular(path: Path, largest: int | None = None) -> os.stat_result:
     """Refuse what cannot be read as a file: opening a pipe would wait for ever.
 
     Args:
         path: a file; links are followed.
         largest: bytes.
+
+    Returns:
+        What the system says of it.
 
     Raises:
         UserError: missing, a directory, a pipe or a device, or larger.
@@ -27,3 +31,4 @@ def check_regular(path: Path, largest: int | None = None) -> None:
         raise UserError(f"{path} cannot be read: it is a pipe, a device or a socket, not a file")
     if largest is not None and status.st_size > largest:
         raise UserError(f"{path} has {status.st_size:,} bytes; such a file has {largest:,} at most")
+    return status

@@ -22,18 +22,28 @@ class Stamp(NamedTuple):
             and a new one after a chmod or where a hard link comes or goes, and after most renames.
         inode: tells files apart that were written in one tick of the clock. Stable on disks and
             NFS; a drive of FUSE (sshfs, buckets) may number a file anew whenever it is mounted, or
-            was long not looked at. 0 where it is not to be compared.
+            was long not looked at.
     """
 
     size: int
     modified: int
     changed: int
-    inode: int = 0
+    inode: int
 
     @classmethod
     def of(cls, status: os.stat_result) -> Self:
         """All of it."""
         return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+    @property
+    def on_any_mount(self) -> tuple[int, int, int]:
+        """All but the inode: for what is refused, or takes long, where the stamp is another one."""
+        return self[:3]
+
+    @property
+    def as_written(self) -> tuple[int, int]:
+        """Size and time of the content: all that stays when a file is deleted while it is open."""
+        return self[:2]
 
 
 def stamp_of(path: Path) -> Stamp | None:

@@ -4,26 +4,21 @@ A table of names, places and sizes: to find the members of a tar its headers hav
 after the other, to know the sizes of images in Parquet all of it.
 """
 
-import hashlib
 import json
-import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import UnreadableError, UserError
-from ...files.atomic import write_atomically
-from ...files.memory import cache_folder
+from ...errors import UserError
+from ...files.memory import keep_file, kept_file
 from ...files.regular import check_regular
-from ..stored import Stamp, stamp_of
+from ...files.stamp import Stamp
 
 if TYPE_CHECKING:  # pyarrow is loaded where an archive is read
     import pyarrow as pa
 
-log = logging.getLogger(__name__)
-FORMAT = 4
-"""Version of the tables; part of the files' names."""
+KIND = "4.parquet"
+"""Version of the tables, and their files' ending."""
 GROUP = 50_000
 """Rows that are read together; names are sorted, so that few groups hold those of one folder."""
 _FACTS = b"robustbench_twicing"
@@ -35,11 +30,7 @@ def stamp_now(path: Path) -> Stamp:
     Raises:
         UserError: it is no regular file, or cannot be read.
     """
-    check_regular(path)
-    try:
-        return stamp_of(path.stat())
-    except OSError as error:
-        raise UnreadableError(f"{path} cannot be read: {error.strerror}") from error
+    return Stamp.of(check_regular(path))
 
 
 def remembered(path: Path, make: "Callable[[], pa.Table]", filters: Any = None) -> "pa.Table":
@@ -56,31 +47,29 @@ def remembered(path: Path, make: "Callable[[], pa.Table]", filters: Any = None) 
     import pyarrow.parquet as pq
 
     path = path.resolve()
-    name = hashlib.sha256(os.fsencode(path)).hexdigest()[:24]
-    file = cache_folder() / f"{name}-{FORMAT}.parquet"
-    facts = json.dumps([str(path), *stamp_now(path)]).encode()
-    table = _read(file, facts, filters)
+    facts = json.dumps([str(path), *stamp_now(path).on_any_mount]).encode()
+    table = _read(path, facts, filters)
     if table is not None:
         return table
     table = make().replace_schema_metadata({_FACTS: facts})
-    try:
-        write_atomically(file, lambda temporary: _write(table, temporary))
-    except UserError as error:
-        log.warning("%s; %s is read anew every time", error, path)
+    keep_file(
+        *(str(path), KIND, lambda file: _write(table, file)), f"{path} is read anew every time"
+    )
     return table if filters is None else table.filter(pq.filters_to_expression(filters))
 
 
-def _read(file: Path, facts: bytes, filters: Any) -> "pa.Table | None":
+def _read(path: Path, facts: bytes, filters: Any) -> "pa.Table | None":
     """The table; None where there is none, of the archive as it was, or a damaged one."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
+        file = kept_file(str(path), KIND)
         with pq.ParquetFile(file, page_checksum_verification=True) as stored:
             if (stored.schema_arrow.metadata or {}).get(_FACTS) != facts:
                 return None
         return pq.read_table(file, filters=filters, page_checksum_verification=True)
-    except (OSError, pa.ArrowException):
+    except (UserError, OSError, pa.ArrowException):
         return None
 
 

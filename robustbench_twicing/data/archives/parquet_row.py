@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...errors import UnreadableError
-from ..stored import LARGEST_FILE, Stamp, stamp_of
+from ...files.stamp import Stamp
+from ..stored import LARGEST_FILE
 
 ROWS = 16
 """Images that are read together; ahead of their use, in the order of the file."""
@@ -54,7 +55,7 @@ class ParquetRow(NamedTuple):
 
     def stamp(self) -> Stamp:
         """See `Stored`; the file's times."""
-        return stamp_of(self.shard.path.stat())._replace(size=self.size)
+        return Stamp.of(self.shard.path.stat())._replace(size=self.size)
 
     def __str__(self) -> str:
         return f"{self.shard.path}/{self.id} (row {self.row})"
@@ -102,7 +103,7 @@ class _Readers:
     def content(self, shard: Shard, row: int) -> bytes:
         with self._lock:
             try:
-                if stamp_of(shard.path.stat()) != shard.at:
+                if Stamp.of(shard.path.stat()).on_any_mount != shard.at.on_any_mount:
                     raise UnreadableError(f"{shard.path} was changed after it was opened")
                 return self._reader(shard).content(row)
             except BaseException as error:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from ...errors import UnreadableError
-from ..stored import LARGEST_FILE, Stamp, stamp_of
+from ...files.stamp import Stamp
+from ..stored import LARGEST_FILE
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class TarMember(NamedTuple):
 
     def stamp(self) -> Stamp:
         """See `Stored`; the archive's times."""
-        return stamp_of(self.tar.path.stat())._replace(size=self.size)
+        return Stamp.of(self.tar.path.stat())._replace(size=self.size)
 
     def __str__(self) -> str:
         return f"{self.tar.path}/{self.tar.root}{self.id.removeprefix(self.tar.prefix)}"
@@ -58,7 +59,7 @@ class _Window(io.RawIOBase):
     def __init__(self, member: TarMember) -> None:
         self._member, self._at = member, 0
         self._file = os.open(member.tar.path, os.O_RDONLY)
-        if stamp_of(os.fstat(self._file)) != member.tar.at:
+        if Stamp.of(os.fstat(self._file)).on_any_mount != member.tar.at.on_any_mount:
             self.close()
             raise UnreadableError(f"{member.tar.path} was changed after it was opened")
 

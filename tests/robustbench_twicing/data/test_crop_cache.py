@@ -20,8 +20,8 @@ from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.folders.image_files import FileImages
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
-from robustbench_twicing.data.stored import Stamp
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.files.stamp import Stamp
 from tests.tiny import convnet, noise, text
 
 LARGE = Preprocessing(crop=40, resize=48)
@@ -104,7 +104,7 @@ def test_a_damaged_cache_is_never_believed(
     store = CropStore(folder, 40)
     draw = np.random.default_rng(data.draw(st.integers(0, 99)))
     crop = draw.integers(0, 256, (40, 40, 3), np.uint8)
-    store.write(2, crop, Stamp(10, 20, 0))
+    store.write(2, crop, Stamp(10, 20, 0, 7))
     name = data.draw(st.sampled_from([stores.CROPS, stores.ENTRIES]))
     content = bytearray((folder / name).read_bytes())
     unit = 2 * (len(content) // 3)
@@ -117,9 +117,9 @@ def test_a_damaged_cache_is_never_believed(
         case _:
             del content[place:]
     (folder / name).write_bytes(content)
-    assert CropStore(folder, 40).read(2, Stamp(10, 20, 0)) is None
-    store.write(2, crop, Stamp(10, 20, 0))
-    found = store.read(2, Stamp(10, 20, 0))
+    assert CropStore(folder, 40).read(2, Stamp(10, 20, 0, 7)) is None
+    store.write(2, crop, Stamp(10, 20, 0, 7))
+    found = store.read(2, Stamp(10, 20, 0, 7))
     assert found is not None
     assert found.tobytes() == crop.tobytes()
     store.close()
@@ -127,11 +127,13 @@ def test_a_damaged_cache_is_never_believed(
 
 def test_what_was_never_stored_is_not_there(tmp_path: Path) -> None:
     store = CropStore(tmp_path, 8)
-    assert store.read(0, Stamp(0, 0, 0)) is None
-    store.write(5, np.zeros((8, 8, 3), np.uint8), Stamp(1, 1, 0))
-    assert store.read(2, Stamp(0, 0, 0)) is None
-    assert store.read(5, Stamp(1, 2, 0)) is None
-    assert store.read(5, Stamp(1, 1, 0)) is not None
+    assert store.read(0, Stamp(0, 0, 0, 7)) is None
+    store.write(5, np.zeros((8, 8, 3), np.uint8), Stamp(1, 1, 0, 7))
+    assert store.read(2, Stamp(0, 0, 0, 7)) is None
+    assert store.read(5, Stamp(1, 2, 0, 7)) is None
+    assert store.read(5, Stamp(1, 1, 2, 7)) is None
+    assert store.read(5, Stamp(1, 1, 0, 7)) is not None
+    assert store.read(5, Stamp(1, 1, 0, 2**64 - 1)) is not None  # as another mount numbers it
 
 
 def fill(data: Dataset, start: int) -> None:

@@ -127,7 +127,13 @@ def test_a_damaged_or_missing_cache_is_made_anew(
             file.write_bytes(content if step == "flipped" else content[:-9])
         again = open_dataset(forms["tar"], classes=forms["classes"])
         assert again.fingerprint == data["tar"].fingerprint
-    assert caplog.messages[-1].endswith("photos.tar is read anew every time")
+    monkeypatch.setenv("ROBUSTBENCH_TWICING_CACHE", "~nobody-of-this-name")
+    again = open_dataset(forms["tar"], classes=forms["classes"])
+    assert again.fingerprint == data["tar"].fingerprint
+    warnings = [line for line in caplog.messages if "photos.tar is read anew" in line]
+    no_folder, no_home = warnings
+    assert no_folder.startswith(f"{tmp_path / 'cache'} cannot be written to: ")
+    assert no_home.startswith("~nobody-of-this-name: ")
 
 
 def test_known_sets_are_read_from_archives(tmp_path: Path, pictures: dict[str, bytes]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,8 @@ def test_a_file_that_changes_ends_the_run(tmp_path: Path) -> None:
         dataset.pixels(1, CROP)
 
 
-def test_sizes_are_those_of_the_images(tmp_path: Path) -> None:
+def test_rows_are_listed_with_their_sizes_and_read(tmp_path: Path) -> None:
     listed = list_rows(write_parquet(tmp_path / "a.parquet", rows("a", "b", "c"), label=[0, 1, 2]))
     assert listed.sizes == [len(PNG)] * 3
+    renumbered = listed.shard.at._replace(inode=listed.shard.at.inode + 1)  # by a drive of FUSE
+    assert read(ParquetRow("b", replace(listed.shard, at=renumbered), 1, len(PNG))) == PNG

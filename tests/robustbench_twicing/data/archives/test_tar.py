@@ -4,6 +4,7 @@ import os
 import shutil
 import tarfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from robustbench_twicing.data.archives.tar import list_each
 from robustbench_twicing.data.decoding import BadImageError, read_header
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.data.stored import read
 from robustbench_twicing.errors import UnreadableError, UserError
 from tests.robustbench_twicing.data.archives.conftest import member, picture, write_tar
 
@@ -180,7 +182,7 @@ def test_an_archive_that_changes_ends_the_run(tmp_path: Path) -> None:
         dataset.pixels(0, CROP)
 
 
-def test_a_header_is_read_without_the_rest(tmp_path: Path) -> None:
+def test_a_member_is_read_wherever_one_asks(tmp_path: Path) -> None:
     ((_, _, (image,)),) = list_each([write_tar(tmp_path / "a.tar", [member("a.png", PNG)])])
     assert read_header(image)[:2] == (60, 50)
     with image.open() as stream:
@@ -189,6 +191,8 @@ def test_a_header_is_read_without_the_rest(tmp_path: Path) -> None:
         assert stream.read() == b""
         stream.seek(1)
         assert stream.read(3) == PNG[1:4]
+    renumbered = image.tar.at._replace(inode=image.tar.at.inode + 1)  # by a drive of FUSE
+    assert read(image._replace(tar=replace(image.tar, at=renumbered))) == PNG
 
 
 @pytest.mark.parametrize(
