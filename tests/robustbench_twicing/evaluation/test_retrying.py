@@ -4,7 +4,6 @@ import shutil
 import time
 from collections.abc import Iterator
 from fractions import Fraction
-from multiprocessing import get_context
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +22,7 @@ from robustbench_twicing.evaluation.standing.look import Standing
 from robustbench_twicing.records import compaction, locks
 from robustbench_twicing.records.failures import Attempted, Work
 from robustbench_twicing.records.run_folder import RunFolder
-from tests.robustbench_twicing.records.test_locks import hold
+from tests.robustbench_twicing.records.holding import held_elsewhere
 from tests.tiny import convnet, noise, quick_conditions, run, table, text
 
 NAME = "weather@4/255"
@@ -72,7 +71,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture(scope="module")
 def failed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run whose second part has error rows."""
-    BROKEN.append(2)
+    BROKEN.append(CALLS[0] + 2)
     out = tmp_path_factory.mktemp("failed") / "run"
     done = evaluate(out)
     assert table(done)[NAME]["status"] == "error"
@@ -155,18 +154,11 @@ def test_a_part_that_another_process_had_meanwhile_is_tried_at_the_end(
     copied: Path, fresh: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As one has it that puts its range into one file, for a shard of its own."""
-    here, there = get_context("forkserver").Pipe()
     place = next(copied.rglob("part-000001.parquet")).parent
-    other = get_context("forkserver").Process(target=hold, args=(place, 1, there))
-    other.start()
-    assert here.recv() is True
-
-    def sleep(seconds: float) -> None:
-        here.send(None)
-        other.join()
-
-    monkeypatch.setattr(locks, "time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
-    assert text(evaluate(copied).records()) == text(fresh.records())
+    with held_elsewhere(place, 1) as end:
+        clock = SimpleNamespace(sleep=lambda seconds: end(), monotonic=time.monotonic)
+        monkeypatch.setattr(locks, "time", clock)
+        assert text(evaluate(copied).records()) == text(fresh.records())
 
 
 def test_a_finished_run_without_errors_is_left_as_it_is(copied: Path) -> None:

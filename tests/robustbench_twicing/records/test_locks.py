@@ -2,8 +2,6 @@
 
 import errno
 import logging
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -11,43 +9,27 @@ import pytest
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import locks
 from robustbench_twicing.records.locks import Ownership
-
-
-def hold(folder: Path, part: int, pipe: Connection) -> None:
-    """Claim a part, say whether it worked, and keep it until told to go."""
-    with Ownership(folder) as owner:
-        pipe.send(owner.claim(part))
-        pipe.recv()
+from tests.robustbench_twicing.records.holding import held_elsewhere
 
 
 def test_a_part_belongs_to_one_process_until_it_ends(tmp_path: Path) -> None:
-    here, there = get_context("forkserver").Pipe()
-    other = get_context("forkserver").Process(target=hold, args=(tmp_path, 3, there))
-    other.start()
-    with Ownership(tmp_path) as owner:
-        assert here.recv() is True
+    with held_elsewhere(tmp_path, 3, killed=True) as end, Ownership(tmp_path) as owner:
         assert not owner.claim(3)
         assert not owner.wait(3, lambda: True)
         assert owner.claim(2)
         assert list(owner.claimed(range(6), lambda part: part == 4)) == [0, 1, 2, 5]
-        other.kill()
-        other.join()
+        end()
         assert owner.wait(3, lambda: True)
         assert owner.claim(3)
 
 
 def test_parts_that_nobody_else_has_are_had_alone(tmp_path: Path) -> None:
-    here, there = get_context("forkserver").Pipe()
-    other = get_context("forkserver").Process(target=hold, args=(tmp_path, 3, there))
-    other.start()
-    with Ownership(tmp_path) as owner:
-        assert here.recv() is True
+    with held_elsewhere(tmp_path, 3) as end, Ownership(tmp_path) as owner:
         with owner.alone(range(4)) as alone:
             assert not alone
         with owner.alone(range(3)) as alone:
             assert alone
-        here.send(None)
-        other.join()
+        end()
         with owner.alone(range(4)) as alone:
             assert alone
         owner.possible = False
@@ -59,13 +41,8 @@ def test_a_released_part_is_free(tmp_path: Path) -> None:
     with Ownership(tmp_path) as owner:
         assert owner.claim(1)
         owner.release(1)
-        here, there = get_context("forkserver").Pipe()
-        other = get_context("forkserver").Process(target=hold, args=(tmp_path, 1, there))
-        other.start()
-        assert here.recv() is True
-        assert not owner.claim(1)
-        here.send(None)
-        other.join()
+        with held_elsewhere(tmp_path, 1):
+            assert not owner.claim(1)
 
 
 def test_a_part_finished_between_two_questions_is_not_done_again(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from functools import partial
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from robustbench_twicing.records import compaction, locks
 from robustbench_twicing.records.compaction import compact, compact_around
-from robustbench_twicing.records.locks import Ownership
 from robustbench_twicing.records.part_files import file_name
 from robustbench_twicing.records.parts import Records
 from robustbench_twicing.records.run_folder import RunFolder
@@ -25,6 +23,7 @@ from tests.robustbench_twicing.records.compaction.made import (
     manifest,
     names,
 )
+from tests.robustbench_twicing.records.holding import held_elsewhere
 from tests.robustbench_twicing.records.test_run_folder import part
 
 
@@ -116,22 +115,10 @@ def test_parts_that_go_meanwhile_are_not_taken_for_all(
     assert names(folder) == [file_name(range(number, number + 1)) for number in range(1, PARTS)]
 
 
-def hold(folder: Path, number: int, pipe: Connection) -> None:
-    with Ownership(folder) as owner:
-        pipe.send(owner.claim(number))
-        pipe.recv()
-
-
 def test_what_another_process_works_on_is_left_to_it(folder: RunFolder, wanted: Records) -> None:
-    here, there = get_context("forkserver").Pipe()
-    place = folder.parts_folder(ABOUT)
-    other = get_context("forkserver").Process(target=hold, args=(place, 3, there))
-    other.start()
-    assert here.recv() is True
-    go(folder)
-    assert len(names(folder)) == PARTS
-    here.send(None)
-    other.join()
+    with held_elsewhere(folder.parts_folder(ABOUT), 3):
+        go(folder)
+        assert len(names(folder)) == PARTS
     go(folder)
     assert names(folder) == ["part-000000-000005.parquet"]
     check(folder, wanted)
@@ -151,15 +138,9 @@ def test_what_a_killed_writer_left_goes_and_what_is_being_written_stays(folder: 
     """In a range that is not all there, too."""
     folder.part_path(ABOUT, 0).unlink()
     (folder.parts_folder(ABOUT) / LEFT).write_text("")
-    here, there = get_context("forkserver").Pipe()
-    place = folder.parts_folder(ABOUT)
-    other = get_context("forkserver").Process(target=hold, args=(place, 3, there))
-    other.start()
-    assert here.recv() is True
-    go(folder)
-    assert LEFT in names(folder)
-    here.send(None)
-    other.join()
+    with held_elsewhere(folder.parts_folder(ABOUT), 3):
+        go(folder)
+        assert LEFT in names(folder)
     go(folder)
     assert names(folder) == [file.path.name for file in folder.files(ABOUT)]
     assert folder.missing(ABOUT) == [0]
