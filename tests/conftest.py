@@ -1,13 +1,17 @@
 """Fixtures that every test folder uses, and the order of the tests."""
 
 import os
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 import hypothesis
 import pytest
 import torch
 
 from robustbench_twicing.cli import terminal
+from tests import cases
+from tests.cases import BuildCase
 
 hypothesis.settings.register_profile("no-clock", deadline=None)
 hypothesis.settings.load_profile("no-clock")
@@ -22,6 +26,17 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip(f"the reference material {SHARED.name}/ is not beside this checkout")
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def case_script(shared: Path) -> ModuleType:
+    """The script of the reference material that makes the inputs of its cases."""
+    return cases.load_script(shared)
+
+
+@pytest.fixture(scope="session")
+def build_case(case_script: ModuleType) -> BuildCase:
+    return partial(cases.build, case_script)
 
 
 @pytest.fixture(scope="session", autouse=True)

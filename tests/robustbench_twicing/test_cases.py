@@ -1,9 +1,7 @@
 """Inputs made from public bug reports end in the right numbers, through the command line."""
 
 import csv
-import json
 from collections.abc import Callable
-from importlib import util
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import torch
 from robustbench_twicing import evaluate, load_model
 from robustbench_twicing.cli.app import main
 from robustbench_twicing.data.opening import open_dataset
+from tests.cases import BuildCase
 from tests.tiny import column, quick_conditions
 
 Rows = dict[str, dict[str, str]]
@@ -48,20 +47,13 @@ class Case:
 
 
 @pytest.fixture(scope="module")
-def build(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
+def build(build_case: BuildCase, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Case]:
     """Build one case by its number."""
-    spec = util.spec_from_file_location("build_cases", shared / "cases" / "build_cases.py")
-    assert spec is not None
-    assert spec.loader is not None
-    cases = util.module_from_spec(spec)
-    spec.loader.exec_module(cases)
     root = tmp_path_factory.mktemp("cases")
 
     def make(name: str) -> Case:
-        cases.MADE.clear()
-        getattr(cases, name)(root)
-        ((folder, facts),) = cases.MADE
-        return Case(folder, json.loads(json.dumps(facts))["expect"])
+        folder, facts = build_case(name, root)
+        return Case(folder, facts["expect"])
 
     return make
 

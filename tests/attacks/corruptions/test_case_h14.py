@@ -1,7 +1,6 @@
 """The corruptions run on today's libraries, or one line names what is missing."""
 
 import csv
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -9,19 +8,12 @@ import pytest
 from PIL import Image
 
 from attacks.corruptions import corrupt, image_rng
+from tests.cases import BuildCase
 
 
 @pytest.fixture(scope="module")
-def case(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("cases")
-    spec = importlib.util.spec_from_file_location("build_cases", shared / "cases/build_cases.py")
-    assert spec is not None
-    assert spec.loader is not None
-    cases = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(cases)
-    cases.h14(root)
-    (folder,) = root.iterdir()
-    return folder
+def case(build_case: BuildCase, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_case("h14", tmp_path_factory.mktemp("cases"))[0]
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
 """MCE and its relatives: published values, a made-up case, and incomplete sets."""
 
 import csv
-import importlib.util
 import json
 from collections import defaultdict
 from pathlib import Path
@@ -24,6 +23,8 @@ from reports.imagenet_c.corruption_error import (
 )
 from robustbench_twicing.data.imagenet_c import cells
 from robustbench_twicing.errors import UserError
+from tests.cases import BuildCase
+from tests.reports.imagenet_c.made import read_errors
 
 Errors = dict[tuple[str, int], float]
 
@@ -79,23 +80,11 @@ def test_alexnet_is_its_own_unit() -> None:
         assert not score.missing
 
 
-def test_case_h15(shared: Path, tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("build_cases", shared / "cases/build_cases.py")
-    assert spec is not None
-    assert spec.loader is not None
-    cases = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(cases)
-    cases.h15(tmp_path)
-    ((folder, meta),) = cases.MADE
-
-    def read(name: str) -> Errors:
-        with (folder / f"{name}_error.csv").open() as file:
-            rows = list(csv.DictReader(file))
-        return {(row["corruption"], int(row["severity"])): float(row["error"]) for row in rows}
-
+def test_case_h15(build_case: BuildCase, tmp_path: Path) -> None:
+    folder, meta = build_case("h15", tmp_path)
     clean = json.loads((folder / "clean_error.json").read_text())
-    reference = ReferenceErrors("made up", read("baseline"), clean["baseline"])
-    model, expect = read("model"), meta["expect"]
+    reference = ReferenceErrors("made up", read_errors(folder, "baseline"), clean["baseline"])
+    model, expect = read_errors(folder, "model"), meta["expect"]
     score = mean_ce(model, reference=reference)
     assert score.percent == pytest.approx(expect["mCE_percent"], abs=1e-4)
     assert score.name == "mCE"

@@ -1,6 +1,5 @@
 """Public bug reports about checkpoints, as real files of real size."""
 
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from robustbench_twicing.classifiers.loading import load_model
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.models.build import build_model
+from tests.cases import BuildCase
 
 pytestmark = pytest.mark.slow
 
@@ -24,12 +24,11 @@ SAME = (TINY, "deit_tiny_twicing_patch16_224", "deit_tiny_neutreno_patch16_224")
 
 
 @pytest.fixture(scope="session")
-def cases(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cases(build_case: BuildCase, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the cases h01 to h04."""
     folder = tmp_path_factory.mktemp("cases")
-    script = runpy.run_path(str(shared / "cases" / "build_cases.py"))
     for case in ("h01", "h02", "h03", "h04"):
-        script[case](folder)
+        build_case(case, folder)
     return folder
 
 

@@ -1,15 +1,14 @@
 """Two public bug reports: a model without gradients is not robust, and no budget is no change."""
 
 import csv
-import runpy
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from robustbench_twicing.cli.app import main
+from tests.cases import BuildCase
 
 pytestmark = pytest.mark.slow
 
@@ -17,18 +16,10 @@ Rows = dict[str, dict[str, str]]
 
 
 @pytest.fixture(scope="module")
-def build(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def build(build_case: BuildCase, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Build one case and give back its folder."""
-    script: dict[str, Any] = runpy.run_path(str(shared / "cases" / "build_cases.py"))
     root = tmp_path_factory.mktemp("cases")
-
-    def make(name: str) -> Path:
-        script["MADE"].clear()
-        script[name](root)
-        ((folder, _),) = script["MADE"]
-        return Path(folder)
-
-    return make
+    return lambda name: build_case(name, root)[0]
 
 
 def evaluate(out: Path, model: str, data: Path, *arguments: str) -> Rows:

@@ -1,10 +1,9 @@
 """Inputs made from public bug reports give the labels, pixels and refusals they should."""
 
 import csv
-import json
 from collections.abc import Callable
-from importlib import util
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,26 +14,26 @@ from robustbench_twicing.data.imagenet import subset_indices
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import UserError
+from tests.cases import BuildCase
 
 Build = Callable[[str], tuple[Path, dict[str, Any]]]
 DEIT = Preprocessing(224, 256)
 
 
 @pytest.fixture
-def build(shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
+def build(
+    case_script: ModuleType,
+    build_case: BuildCase,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Build:
     """Build the data of one case (without its checkpoint): its folder and its expectations."""
-    spec = util.spec_from_file_location("build_cases", shared / "cases" / "build_cases.py")
-    assert spec is not None
-    assert spec.loader is not None
-    cases = util.module_from_spec(spec)
-    spec.loader.exec_module(cases)
-    monkeypatch.setattr(cases, "common", lambda root: None)
-    monkeypatch.setattr(cases, "colour_deit", lambda *args, **options: {})
+    monkeypatch.setattr(case_script, "common", lambda root: None)
+    monkeypatch.setattr(case_script, "colour_deit", lambda *args, **options: {})
 
     def make(name: str) -> tuple[Path, dict[str, Any]]:
-        getattr(cases, name)(tmp_path)
-        ((folder, facts),) = cases.MADE
-        return folder, json.loads(json.dumps(facts))["expect"]
+        folder, facts = build_case(name, tmp_path)
+        return folder, facts["expect"]
 
     return make
 

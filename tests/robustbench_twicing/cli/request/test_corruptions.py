@@ -2,7 +2,6 @@
 
 import csv
 import importlib
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from robustbench_twicing.cli.app import main
 from robustbench_twicing.data.imagenet import wnids
 from robustbench_twicing.data.imagenet_c import EXTRA, MAIN
 from robustbench_twicing.errors import UserError
+from tests.cases import BuildCase
 from tests.robustbench_twicing.cli.conftest import Site
 
 pytestmark = pytest.mark.slow
@@ -44,15 +44,9 @@ def with_frost() -> None:
 
 
 @pytest.fixture
-def scene(site: Site, shared: Path, tmp_path: Path) -> Site:
+def scene(site: Site, build_case: BuildCase, tmp_path: Path) -> Site:
     """The scene of case h14 as the one image of the site's data."""
-    spec = importlib.util.spec_from_file_location("build_cases", shared / "cases/build_cases.py")
-    assert spec is not None
-    assert spec.loader is not None
-    cases = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(cases)
-    cases.h14(tmp_path / "cases")
-    ((folder, _),) = cases.MADE
+    folder, _ = build_case("h14", tmp_path / "cases")
     data = tmp_path / "scene" / wnids()[1]
     data.mkdir(parents=True)
     with Image.open(folder / "scene.png") as image:
