@@ -6,6 +6,7 @@ kernels and the memory format with which a processor computes, which are noted p
 
 import json
 import logging
+import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -166,6 +167,9 @@ PARTICULAR: Mapping[str, str] = {
 CODE = (".code_sha256", ".settings.sha256")
 """How paths to hashes of code end; the latter is of a user's file on the command line."""
 
+_PLURAL = re.compile(r"(data )?[a-z]*[^\Ws]s( left out| on .*)?$")
+"""Names of several things, like ``data sets`` and ``conditions on val``."""
+
 
 class Difference(NamedTuple):
     """Where two nested plain values differ first.
@@ -186,11 +190,12 @@ class Difference(NamedTuple):
 
     def between(self, old: str, new: str) -> str:
         """In words, where the sides are called like ``there`` and ``here``."""
-        if not self.new:
-            return f"of {self.path}, {self.old} is {old} and not {new}"
-        if not self.old:
-            return f"of {self.path}, {self.new} is {new} and not {old}"
-        return f"{self.path} is {self.old} {old} and {self.new} {new}"
+        if not (self.old and self.new):
+            alone, has, lacks = (self.old, old, new) if self.old else (self.new, new, old)
+            verb = "are" if ", " in alone else "is"
+            return f"of {self.path}, {alone} {verb} {has} and not {lacks}"
+        verb = "are" if _PLURAL.match(self.path) else "is"
+        return f"{self.path} {verb} {self.old} {old} and {self.new} {new}"
 
     @property
     def option(self) -> str:

@@ -229,7 +229,7 @@ def test_survivors_mode_has_no_use_for_draws() -> None:
 
 
 def test_a_run_goes_on_with_its_own_draws(drawn: Run) -> None:
-    line = "draws is 5 there and 4 here; give the same --draws, or use another --out"
+    line = "draws are 5 there and 4 here; give the same --draws, or use another --out"
     with pytest.raises(UserError, match=line):
         run(drawn.folder.path, 4)
 
@@ -238,7 +238,7 @@ def test_runs_of_unlike_draws_are_not_merged_under_one_label(drawn: Run, tmp_pat
     other = evaluated(
         classifier(Drawing()), data(), quick_conditions("noise"), tmp_path / "run", batch_size=4
     )
-    with pytest.raises(UserError, match=r"label net is two things: draws is 5 in .* and 1 in "):
+    with pytest.raises(UserError, match=r"label net is two things: draws are 5 in .* and 1 in "):
         merge([drawn.folder, other.folder])
 
 

@@ -33,6 +33,7 @@ from tests.plain_manifest import plain_condition, plain_evaluation
         ({"a": {"b": {"c": 2}}}, {"a": {"b": {"c": 3}}}, "a.b.c is 2 there and 3 here"),
         ({"a": [1]}, {"a": [1, 2]}, "a is 1 there and 1, 2 here"),
         ({"a": ["x"]}, {"a": ["x", "y"]}, "of a, y is here and not there"),
+        ({"a": ["x"]}, {"a": ["x", "y", "z"]}, "of a, y, z are here and not there"),
         ({"a": []}, {"a": ["y"]}, "a is none there and y here"),
         ({"a": [1, 2]}, {"a": [2, 3]}, "a is 1 there and 3 here"),
         ({"a": [1, 2]}, {"a": [2, 1]}, "a is 1, 2 there and 2, 1 here"),
@@ -43,6 +44,13 @@ from tests.plain_manifest import plain_condition, plain_evaluation
         ({"a": 1, "b": 2}, {"b": 3, "a": 2}, "a is 1 there and 2 here"),
         ({"a": True}, {"a": False}, "a is True there and False here"),
         ({"a": "x" * 100}, {"a": 1}, f"a is {'x' * 77}... there and 1 here"),
+        ({"data sets": ["x"]}, {"data sets": ["y"]}, "data sets are x there and y here"),
+        (
+            {"images of x": {"n": 1}},
+            {"images of x": {"n": 2}},
+            "images of x.n is 1 there and 2 here",
+        ),
+        ({"limit seed of nets": 1}, {}, "limit seed of nets is 1 there and nothing here"),
     ],
 )
 def test_the_first_difference_is_named(old: Any, new: Any, words: str | None) -> None:

@@ -49,7 +49,7 @@ def test_it_is_read_back_as_it_was(tmp_path: Path) -> None:
     assert RunFolder.open(tmp_path / "run").manifest == asked
     with pytest.raises(
         UserError,
-        match="data sets left out is imagenetv2 there and none here; give the same --without",
+        match="data sets left out are imagenetv2 there and none here; give the same --without",
     ):
         RunFolder.create_or_continue(tmp_path / "run", manifest(CLEAN, SHIFTED))
 

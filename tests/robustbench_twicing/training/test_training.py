@@ -193,7 +193,7 @@ def test_another_training_in_the_same_folder_is_refused(
     threads = torch.get_num_threads()
     torch.set_num_threads(threads + 1)
     try:
-        with pytest.raises(UserError, match=f"threads is {threads} there and {threads + 1} in"):
+        with pytest.raises(UserError, match=f"threads are {threads} there and {threads + 1} in"):
             train(TWICING, images, tmp_path / "run", recipe=recipe)
     finally:
         torch.set_num_threads(threads)
