@@ -20,6 +20,38 @@ def in_any_case(name: str, names: Iterable[str]) -> str:
     return name if name in names or len(alike) != 1 else alike[0]
 
 
+def nearest(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
+    """The one of some names that was most likely meant, in whatever case; empty for none.
+
+    Args:
+        name: as typed.
+        names: that are known.
+        cutoff: how alike they have to be, as `difflib.get_close_matches` takes it.
+    """
+    known = {other.lower(): other for other in names}
+    near = get_close_matches(name.lower(), known, n=1, cutoff=cutoff)
+    return known[near[0]] if near else ""
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """`` Did you mean 'deit_tiny'?``, by the `nearest` of some names; empty for none."""
+    near = nearest(name, names)
+    return f" Did you mean {near!r}?" if near else ""
+
+
+def unknown(asked: str, name: object, names: Iterable[str]) -> UserError:
+    """A mistake that says what is known, and which of it may have been meant.
+
+    Args:
+        asked: for what: an option, like ``--device``.
+        name: that is none of them.
+        names: in the order in which they are told.
+    """
+    names = list(names)
+    hint = did_you_mean(str(name), names)
+    return UserError(f"{asked} {name!r} is unknown.{hint} Known: {', '.join(names)}")
+
+
 class Registry(dict[str, T], Generic[T]):
     """Names to entries of one kind.
 
@@ -57,8 +89,7 @@ class Registry(dict[str, T], Generic[T]):
             raise ValueError(f"{self.kind} {name!r}: this name has a meaning already; use another")
 
     def __missing__(self, name: str) -> NoReturn:
-        near = get_close_matches(name, self, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         raise UserError(
-            f"no {self.kind} is called {name!r}.{hint} Known: {', '.join(sorted(self))}"
+            f"no {self.kind} is called {name!r}.{did_you_mean(name, self)} "
+            f"Known: {', '.join(sorted(self))}"
         )

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +17,7 @@ from pydantic import (
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.text import read_text
 from robustbench_twicing.files.yaml_text import YamlMapping, parse_mapping
+from robustbench_twicing.registry import did_you_mean
 
 LARGEST_FILE = 100_000
 """Bytes; it is a few lines."""
@@ -125,7 +125,7 @@ def _mistake(error: ValidationError, path: Path, mapping: YamlMapping) -> str:
     if key in MEASURED:
         return f"{where} is measured and not told by a paper; leave it out"
     known = list(Facts.model_fields if len(location) > 1 else Paper.model_fields)
-    return f"{where} is no fact of a paper.{_near(key, known)} Known: {', '.join(known)}"
+    return f"{where} is no fact of a paper.{did_you_mean(key, known)} Known: {', '.join(known)}"
 
 
 def _shown(value: Any) -> str:
@@ -140,15 +140,10 @@ def _contradictions(paper: Paper, labels: Sequence[str]) -> Iterator[str]:
     """Where facts would stand beside the wrong model, or beside none."""
     for label in labels if paper.models else ():
         if label not in paper.models:
-            listed = ", ".join(paper.models)
-            yield f"models lack the label {label!r}.{_near(label, paper.models)} There: {listed}"
+            hint = did_you_mean(label, paper.models)
+            yield f"models lack the label {label!r}.{hint} There: {', '.join(paper.models)}"
     if paper.reported is not None and len(labels) > 1:
         yield (
             f"reported is the number of one model, and the runs have {len(labels)}; write it "
             f"under models, {labels[0]}, reported"
         )
-
-
-def _near(name: str, names: Collection[str]) -> str:
-    near = get_close_matches(name, names, n=1)
-    return f" Did you mean {near[0]!r}?" if near else ""

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.files.printable import name_some
 from robustbench_twicing.records.cost import Cost
 from robustbench_twicing.records.manifest import Evaluation, Manifest
+from robustbench_twicing.registry import unknown
 
 Key = tuple[str, str, str, str]
 
@@ -73,12 +73,9 @@ def renamed(entries: Sequence[Entry], names: Mapping[str, str]) -> tuple[Entry, 
         UserError: an unknown label, or one name for two labels.
     """
     labels = list(dict.fromkeys(entry.label for entry in entries))
-    unknown = [label for label in names if label not in labels]
-    if unknown:
-        raise UserError(
-            f"--rename {unknown[0]}={names[unknown[0]]}: no label is called {unknown[0]!r}; "
-            f"there are {name_some(labels, len(labels))}"
-        )
+    for label in names:
+        if label not in labels:
+            raise unknown(f"--rename {label}={names[label]}: label", label, labels)
     shown = [names.get(label, label) for label in labels]
     twice = [name for name in shown if shown.count(name) > 1]
     if twice:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from robustbench_twicing.conditions.budgets import Norm
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.registry import unknown
 
 from ..merging.entry import Entry
 from ..merging.runs import Runs
@@ -135,8 +136,7 @@ def check_baseline(labels: Sequence[str], baseline: str | None) -> None:
         UserError: naming the labels.
     """
     if baseline is not None and baseline not in labels:
-        names = ", ".join(dict.fromkeys(labels))
-        raise UserError(f"--baseline {baseline!r} is not among the labels: {names}")
+        raise unknown("--baseline", baseline, dict.fromkeys(labels))
 
 
 class _Comparing:

@@ -1,7 +1,6 @@
 """Free tables: any columns of results.csv as rows, columns and values."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from itertools import takewhile
 
 import numpy as np
@@ -9,6 +8,7 @@ import pandas as pd
 from pandas.api.types import is_integer_dtype
 
 from robustbench_twicing.errors import UserError
+from robustbench_twicing.registry import did_you_mean
 
 from ..merging.runs import Runs
 from ..metrics.notes import notes, remarks
@@ -76,8 +76,7 @@ def _check_names(names: Sequence[str], **options: Sequence[str]) -> None:
             raise UserError(f"--{option} is empty; name columns of results.csv, like label")
     for name in names:
         if name not in COLUMNS:
-            near = [MEANT[name]] if name in MEANT else get_close_matches(name, COLUMNS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(MEANT.get(name, name), COLUMNS)
             known = ", ".join(COLUMNS)
             raise UserError(f"results.csv has no column {name!r}.{hint} It has {known}")
         if list(names).count(name) > 1:

@@ -36,7 +36,7 @@ def choose_device(name: str) -> torch.device:
     if name == "auto":
         return torch.device("cuda" if available else "cpu")
     if not re.fullmatch("cpu|cuda(:[0-9]{1,4})?", name):
-        raise UserError(f"--device {name!r} is unknown; it is auto, cpu or cuda")
+        raise UserError(f"--device {name!r} is unknown. Known: auto, cpu, cuda")
     kind, _, index = name.partition(":")
     if kind == "cuda" and not (available and int(index or 0) < torch.cuda.device_count()):
         raise UserError(f"--device {name}: this machine has no such CUDA device; use auto or cpu")

@@ -13,6 +13,7 @@ from torch._dynamo.exc import TorchDynamoException
 from torch.nn.functional import linear
 
 from ..errors import UserError
+from ..registry import unknown
 from .classifier import Classifier
 
 Kernels = Literal["plain", "onednn", "compiled"]
@@ -26,7 +27,7 @@ def check_kernels(kernels: str, device: torch.device) -> str:
         UserError: an unknown name, or oneDNN where torch has none or the model is on a GPU.
     """
     if kernels not in get_args(Kernels):
-        raise UserError(f"--kernels {kernels!r} is unknown; it is {', '.join(get_args(Kernels))}")
+        raise unknown("--kernels", kernels, get_args(Kernels))
     if kernels == "onednn" and not (device.type == "cpu" and has_onednn()):
         raise UserError(
             f"--kernels onednn is for the CPU, with a torch that has oneDNN; this is {device} and "
@@ -54,8 +55,7 @@ def check_memory_format(memory_format: str) -> str:
         UserError: an unknown name.
     """
     if memory_format not in MEMORY_FORMATS:
-        known = " or ".join(MEMORY_FORMATS)
-        raise UserError(f"--memory-format {memory_format!r} is unknown; it is {known}")
+        raise unknown("--memory-format", memory_format, MEMORY_FORMATS)
     return memory_format
 
 

@@ -21,6 +21,7 @@ from ..models.vit.deit import VisionTransformerDistilled
 from ..models.vit.neutreno import NeutrenoAttention, NeutrenoBlock, NeutrenoTransformer
 from ..models.vit.oversmoothing import AttnScaleAttention, AttnScaleBlock, FeatScaleBlock
 from ..models.vit.twicing import TwicingAttention
+from ..registry import unknown
 from .classifier import Classifier
 
 TENSORS = ("block", "attention", "mix", "weights")
@@ -81,9 +82,8 @@ def probe(model: Classifier, tensors: Sequence[str], look: Look) -> Iterator[Non
     Raises:
         UserError: another network, other kernels, or an unknown tensor.
     """
-    unknown = [name for name in tensors if name not in TENSORS]
-    if unknown:
-        raise UserError(f"no tensor is called {unknown[0]!r}; known: {', '.join(TENSORS)}")
+    for name in sorted({*tensors} - {*TENSORS}):
+        raise unknown("tensor", name, TENSORS)
     network = check_supported(model)
     grid = _Grid()
     with ExitStack() as hooks:

@@ -14,6 +14,7 @@ from reports.tables.formats import FORMATS
 
 from ..errors import UserError
 from ..files.printable import count, spoken_size
+from ..registry import unknown
 from .options.printed import Output
 from .run_folders import check_csv, open_runs, read_runs
 from .terminal import patiently
@@ -62,15 +63,13 @@ class Files(NamedTuple):
         """
         known = (CONSOLE, *FORMATS, ROBUSTBENCH)
         if self.output_format is not None and self.output_format not in known:
-            raise UserError(
-                f"--format {self.output_format!r} is unknown; known: {', '.join(known)}"
-            )
+            raise unknown("--format", self.output_format, known)
         if self.paper is not None and self.output_format != ROBUSTBENCH:
             raise UserError(
                 "--paper is read by --format robustbench alone; add that, or leave --paper out"
             )
         if self.figure not in FIGURES:
-            raise UserError(f"--figure {self.figure!r} is unknown; known: {', '.join(FIGURES)}")
+            raise unknown("--figure", self.figure, FIGURES)
         if self.figure != PAGE and not self.plots:
             raise UserError(f"--figure {self.figure} is for --plots; add --plots --out DIR")
         if self.images is not None:

@@ -18,7 +18,7 @@ from reports.tables.table import Table
 
 from ..conditions.budgets import parse_budget
 from ..errors import UserError
-from ..registry import in_any_case
+from ..registry import in_any_case, unknown
 
 EFFICIENCY = "efficiency"
 """The preset whose numbers are not from run folders."""
@@ -65,11 +65,11 @@ def check_options(options: TableOptions) -> None:
     presets = all_presets()
     known = (*presets, EFFICIENCY)
     if options.preset is not None and options.preset not in known:
-        raise UserError(f"--preset {options.preset!r} is unknown; known: {', '.join(known)}")
+        raise unknown("--preset", options.preset, known)
     if options.preset is not None and options.free:
         raise UserError("--preset is a whole table; leave out --rows, --columns and --values")
     if options.mark not in MARKINGS:
-        raise UserError(f"--mark {options.mark!r} is unknown; known: {', '.join(MARKINGS)}")
+        raise unknown("--mark", options.mark, MARKINGS)
     with_budgets = [name for name, preset in presets.items() if preset.has_budgets]
     if options.eps and options.preset not in with_budgets:
         names = " or ".join(with_budgets)

@@ -2,12 +2,12 @@
 
 import os
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import UserError
 from ..files.printable import count
+from ..registry import nearest
 from .archives.finding import find_archives
 from .archives.opening import Packed, open_images
 from .arrays import open_arrays
@@ -26,7 +26,7 @@ from .known_sets.robustbench import with_robustbench_note
 from .known_sets.table import KNOWN_SETS, KnownSet, known_set
 from .samples import SAMPLES, open_samples
 
-ARRAY_ENDINGS = (".npz", ".npy")
+ARRAY_ENDINGS, PACKED = (".npz", ".npy"), (".zip", ".gz", ".7z", ".rar")
 RIGHT_FORM = (
     f"right are a folder of images, a .tar or .parquet of them, NAME=FOLDER of a known test set "
     f"({', '.join(KNOWN_SETS)}), an array file (.npz, .npy), {SAMPLES}, {CUT} or "
@@ -167,11 +167,12 @@ def _open(spec: str, asked: LabelRequest) -> Dataset:
 
 
 def _meant(spec: str) -> str:
-    """A question where a spec is almost one that is known; else nothing."""
-    forms = {SAMPLES: SAMPLES, SAMPLES.partition(":")[0]: SAMPLES, CUT: CUT}
-    forms |= {"fashion-mnist": CUT, **{name: f"{name}=FOLDER" for name in KNOWN_SETS}}
-    near = get_close_matches(spec.lower().replace("_", "-"), forms, n=1, cutoff=0.8)
-    return f" did you mean {forms[near[0]]}?" if near else ""
+    """A question where a spec is almost one that is known, or what lies there; else nothing."""
+    forms = {other.name.replace("_", "-"): other.name for other in Path(spec).parent.glob("*")}
+    forms |= {SAMPLES: SAMPLES, SAMPLES.partition(":")[0]: SAMPLES, CUT: CUT, "fashion-mnist": CUT}
+    forms |= {name: f"{name}=FOLDER" for name in KNOWN_SETS}
+    near = nearest(Path(spec).name.replace("_", "-"), forms, cutoff=0.8)
+    return f" did you mean {forms[near]}?" if near else ""
 
 
 def _refuse_labels(name: str, asked: LabelRequest) -> None:
@@ -212,8 +213,8 @@ def _open_tiny(tiny: TinyImageNet, asked: LabelRequest) -> Dataset:
         why = "its classes are numbered by --class-order sorted, or file, as a network learned them"
         return files_dataset(listing, without_labels(listing, why), name=name)
     classes = tiny_classes(tiny, asked.class_order)
-    tinys = asked._replace(file=tiny.annotations, classes=classes)
-    dataset = _labelled(open_images(tiny.images, classes, labels=False), tinys)
+    asked = asked._replace(file=tiny.annotations, classes=classes)
+    dataset = _labelled(open_images(tiny.images, classes, labels=False), asked)
     notes = (*dataset.notes, f"classes are numbered by {classes.source}")
     return replace(dataset, name=name, notes=notes).remarked(order_of_wnids(classes))
 
@@ -246,5 +247,4 @@ def _absolute(path: StrPath) -> Path:
 
 
 def _unpack(path: Path) -> str:
-    packed = path.suffix.lower() in (".zip", ".gz", ".7z", ".rar")
-    return "; unpack the archive first" if packed else ""
+    return "; unpack the archive first" if path.suffix.lower() in PACKED else ""

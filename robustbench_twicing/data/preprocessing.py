@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from ..errors import UserError
+from ..registry import unknown
 
 Interpolation = Literal["nearest", "bilinear", "bicubic", "lanczos"]
 INTERPOLATIONS: tuple[Interpolation, ...] = ("nearest", "bilinear", "bicubic", "lanczos")
@@ -44,10 +45,7 @@ class Preprocessing:
                 "both are pixels, and resize must not be smaller than crop"
             )
         if self.interpolation not in INTERPOLATIONS:
-            raise UserError(
-                f"no interpolation is called {self.interpolation!r}; "
-                f"known: {', '.join(INTERPOLATIONS)}"
-            )
+            raise unknown("interpolation", self.interpolation, INTERPOLATIONS)
         if not all(np.isfinite([*self.mean, *self.std])) or min(self.std) <= 0:
             raise UserError(f"std {self.std} must be positive, mean and std finite")
 

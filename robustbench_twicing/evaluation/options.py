@@ -8,6 +8,7 @@ from typing import Self, get_args
 from ..classifiers.precision import Precision
 from ..errors import UserError
 from ..records.schema import MOST_DRAWS
+from ..registry import unknown
 
 
 @dataclass(frozen=True)
@@ -127,14 +128,11 @@ class Options:
         if self.part_size < 0:
             raise UserError(f"--part-size {self.part_size} is not a positive number of images")
         if self.on_bad_image not in ("stop", "skip"):
-            raise UserError(f"--on-bad-image {self.on_bad_image!r} is unknown; it is stop or skip")
+            raise unknown("--on-bad-image", self.on_bad_image, ("stop", "skip"))
         if self.attack_precision not in get_args(Precision):
-            known = ", ".join(get_args(Precision))
-            raise UserError(
-                f"--attack-precision {self.attack_precision!r} is unknown; it is {known}"
-            )
+            raise unknown("--attack-precision", self.attack_precision, get_args(Precision))
         if self.score_8bit not in (None, "sample", "all"):
-            raise UserError(f"--score-8bit {self.score_8bit!r} is unknown; it is sample or all")
+            raise unknown("--score-8bit", self.score_8bit, ("sample", "all"))
         if self.save_adversarial < 0:
             raise UserError(f"--save-adversarial {self.save_adversarial} is less than 0")
         if self.workers < 1:

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UserError
 from ..files.source_code import foreign_code_sha256
-from ..registry import Registry
+from ..registry import Registry, did_you_mean
 from .sizes import Sizes
 
 if TYPE_CHECKING:
@@ -127,8 +126,7 @@ def read_sizes(family: str, sizes: Mapping[str, Any]) -> Sizes:
     known = FAMILIES[family].size_names
     for name in sizes:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, known)
             raise UserError(
                 f"a {family} model has no size {name!r}.{hint} Known: {', '.join(known)}"
             )

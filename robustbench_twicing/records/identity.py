@@ -6,7 +6,6 @@ kernels and the memory format with which a processor computes, which are noted p
 
 import json
 import logging
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -167,9 +166,6 @@ PARTICULAR: Mapping[str, str] = {
 CODE = (".code_sha256", ".settings.sha256")
 """How paths to hashes of code end; the latter is of a user's file on the command line."""
 
-_PLURAL = re.compile(r"(data )?[a-z]*[^\Ws]s( left out| on .*)?$")
-"""Names of several things, like ``data sets`` and ``conditions on val``."""
-
 
 class Difference(NamedTuple):
     """Where two nested plain values differ first.
@@ -190,12 +186,11 @@ class Difference(NamedTuple):
 
     def between(self, old: str, new: str) -> str:
         """In words, where the sides are called like ``there`` and ``here``."""
-        if not (self.old and self.new):
-            alone, has, lacks = (self.old, old, new) if self.old else (self.new, new, old)
-            verb = "are" if ", " in alone else "is"
-            return f"of {self.path}, {alone} {verb} {has} and not {lacks}"
-        verb = "are" if _PLURAL.match(self.path) else "is"
-        return f"{self.path} {verb} {self.old} {old} and {self.new} {new}"
+        if self.old and self.new:
+            plural = self.path.startswith(("draws", "models", "data sets", "conditions", "threads"))
+            return f"{self.path} {'are' if plural else 'is'} {self.old} {old} and {self.new} {new}"
+        alone, has, lacks = (self.old, old, new) if self.old else (self.new, new, old)
+        return f"of {self.path}, {alone} {'are' if ', ' in alone else 'is'} {has} and not {lacks}"
 
     @property
     def option(self) -> str:

@@ -6,12 +6,12 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from difflib import get_close_matches
 from typing import Any, Self
 
 from ..data.preprocessing import INTERPOLATIONS
 from ..errors import UserError
 from ..models.checks import AttentionForm, check_attention
+from ..registry import did_you_mean
 
 CHOICES = {
     "interpolation": INTERPOLATIONS,
@@ -141,8 +141,7 @@ class Recipe:
         for setting in settings:
             name, _, text = setting.partition("=")
             if name not in types:
-                near = get_close_matches(name, types, n=1)
-                hint = f" Did you mean {near[0]!r}?" if near else ""
+                hint = did_you_mean(name, types)
                 raise UserError(
                     f"--set {setting}: a recipe has no {name!r}.{hint} Known: {', '.join(types)}"
                 )

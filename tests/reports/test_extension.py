@@ -55,7 +55,7 @@ def test_it_is_named_in_help_and_in_messages(
     assert "made_up_losses" in capsys.readouterr().out
     assert main(["report", str(folder), "--preset", "made_up_loses"]) == 1
     assert "made_up_losses" in preset_names()
-    assert f"known: {', '.join(preset_names())}, efficiency" in capsys.readouterr().err
+    assert f"Known: {', '.join(preset_names())}, efficiency" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import pytest
 
 from robustbench_twicing.errors import UserError
-from robustbench_twicing.registry import Registry, in_any_case
+from robustbench_twicing.registry import Registry, in_any_case, unknown
 
 
 def test_an_unknown_name_is_answered_with_near_and_known_ones() -> None:
@@ -41,3 +41,14 @@ def test_a_name_is_found_in_any_case_unless_two_are_alike(
     typed: str, known: tuple[str, ...], name: str
 ) -> None:
     assert in_any_case(typed, known) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("tabel1", " Did you mean 'table1'?"), ("TABLE1", " Did you mean 'table1'?"), ("x", "")],
+)
+def test_what_is_unknown_is_answered_with_what_is_near_and_all_that_is_known(
+    name: str, hint: str
+) -> None:
+    error = unknown("--preset", name, ("results", "table1"))
+    assert str(error) == f"--preset {name!r} is unknown.{hint} Known: results, table1"

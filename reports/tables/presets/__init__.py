@@ -10,8 +10,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, NamedTuple
 
-from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.source_code import is_same_place
+from robustbench_twicing.registry import unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +107,7 @@ def preset_tables(
     """
     presets = all_presets()
     if name not in presets:
-        raise UserError(f"--preset {name!r} is unknown; known: {', '.join(presets)}")
+        raise unknown("--preset", name, presets)
     groups = results.groupby(list(presets[name].by), sort=False, observed=True)
     tables = [
         table

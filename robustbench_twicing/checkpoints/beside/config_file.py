@@ -9,6 +9,7 @@ from ...data.folders.class_list import MOST_CLASSES
 from ...data.preprocessing import INTERPOLATIONS
 from ...errors import UserError
 from ...files.text import read_json
+from ...registry import unknown
 from .label_order import Order, check_labels
 from .processor import LARGEST_SIDE, is_number, parts_of_processor, share_of, triple
 
@@ -143,9 +144,7 @@ def _timms(values: Mapping[str, Any], file: Path) -> tuple[dict[str, Any], float
         parts["squash"] = True
     name = values.get("interpolation")
     if name is not None and name not in INTERPOLATIONS:
-        raise UserError(
-            f"{file}: interpolation {name!r} is unknown; known: {', '.join(INTERPOLATIONS)}"
-        )
+        raise unknown(f"{file}: interpolation", name, INTERPOLATIONS)
     parts |= {} if name is None else {"interpolation": name}
     return parts, share if side is None else None
 

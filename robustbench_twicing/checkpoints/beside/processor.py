@@ -11,6 +11,7 @@ from typing import Any
 
 from ...data.preprocessing import INTERPOLATIONS
 from ...errors import UserError
+from ...registry import unknown
 
 _RESAMPLE = {0: "nearest", 1: "lanczos", 2: "bilinear", 3: "bicubic"}
 """Pillow's numbers of filters."""
@@ -45,9 +46,7 @@ def parts_of_processor(
     name = values.get("resample")
     name = _RESAMPLE.get(name, name) if type(name) is int else name
     if name is not None and name not in INTERPOLATIONS:
-        raise UserError(
-            f"{file}: interpolation {name!r} is unknown; known: {', '.join(INTERPOLATIONS)}"
-        )
+        raise unknown(f"{file}: interpolation", name, INTERPOLATIONS)
     return parts if name is None else parts | {"interpolation": name}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...errors import UserError
+from ...registry import unknown
 from .options import ANALYSIS, AnalysisOptions
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def check_map_options(options: MapOptions, analyses: Sequence[str]) -> None:
         value = getattr(options, name)
         if value not in values:
             option = f"--{name.replace('_', '-')}"
-            raise UserError(f"{option} {value!r} is unknown; it is {' or '.join(values)}")
+            raise unknown(option, value, values)
     if options.pictures < 0:
         raise UserError(f"--pictures {options.pictures} is not 0 or a positive number")
     chosen = [name for name in MAPS if getattr(options, name) != getattr(MapOptions, name)]

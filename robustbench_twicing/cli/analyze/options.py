@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...errors import UserError
+from ...registry import unknown
 from ..options.evaluated import WHAT
 from ..options.evaluation import OF_IMAGES, OF_MODELS, OF_PIXELS, EvalOptions
 from ..options.printed import Quiet
@@ -132,7 +133,7 @@ def parse_names(option: str, text: str, known: Sequence[str]) -> list[str]:
     names = list(dict.fromkeys(name.strip() for name in text.split(",")))
     for name in names:
         if name not in known:
-            raise UserError(f"{option} {name!r} is unknown; known: {', '.join(known)}")
+            raise unknown(option, name, known)
     return names
 
 
@@ -149,7 +150,7 @@ def chosen_tensors(options: AnalysisOptions, analyses: Sequence[str]) -> list[st
     from ...analysis.measures import TOKEN_TENSORS, TOKENS
 
     if options.tokens not in TOKENS:
-        raise UserError(f"--tokens {options.tokens!r} is unknown; it is all or patches")
+        raise unknown("--tokens", options.tokens, TOKENS)
     option = "--tensor" if options.tensor else "--tokens" if options.tokens != "all" else ""
     if option and "similarity" not in analyses:
         raise UserError(f"{option} is for --analysis similarity; add that, or leave {option} out")

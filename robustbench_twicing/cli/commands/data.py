@@ -63,7 +63,7 @@ def run(options: DataOptions, source: str) -> None:
     survey = _survey(dataset, options.full)
     if len(survey.bad) == len(dataset):
         raise UserError(
-            f"{source}: none of {count(len(dataset), 'image')} can be read; {survey.bad[0]}"
+            f"{source}: no image can be read, of {len(dataset):,} in all; {survey.bad[0]}"
         )
     console = Console()
     _facts(console, dataset, survey)

@@ -8,6 +8,7 @@ from typing import Annotated, Any, cast, get_args
 import typer
 
 from ...errors import UserError
+from ...registry import unknown
 from ..options.command import add_command
 from ..options.evaluation import OF_LABELS, EvalOptions
 from ..options.run import RUN
@@ -127,8 +128,7 @@ def _check_start(start: str | None, weights: str, arch_override: bool) -> None:
     from ...checkpoints.contents import Choice
 
     if weights not in get_args(Choice):
-        known = ", ".join(get_args(Choice))
-        raise UserError(f"--weights {weights!r} is unknown; known: {known}")
+        raise unknown("--weights", weights, get_args(Choice))
     unused = {"--weights": weights != "auto", "--arch-override": arch_override}
     for option, given in unused.items():
         if given and start is None:

@@ -13,6 +13,7 @@ from ...conditions.suites import Suite, SuiteItem, load_suite
 from ...conditions.threat_model import NORM_NAMES, PROTOCOLS, norm_of
 from ...data.imagenet_c import is_corruption
 from ...errors import UserError
+from ...registry import unknown
 from ..options.evaluation import EvalOptions
 from .constants import (
     Overrides,
@@ -93,7 +94,7 @@ def with_norm(options: EvalOptions) -> EvalOptions:
         return options
     protocol = {"l2": "l2", "linf": options.protocol or "pixel"}.get(options.norm.lower())
     if protocol is None:
-        raise UserError(f"--norm {options.norm!r} is unknown; known: linf, l2")
+        raise unknown("--norm", options.norm, ("linf", "l2"))
     if options.protocol not in (None, protocol) or norm_of(protocol) != options.norm.lower():
         raise UserError(
             f"--norm {options.norm} and --protocol {options.protocol} are two things; leave one out"

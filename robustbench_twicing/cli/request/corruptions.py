@@ -12,6 +12,7 @@ from ...data.dataset import Dataset
 from ...data.imagenet_c import SIDE, cells, parse_corruptions, parse_id, parse_severities
 from ...errors import UserError
 from ...files.printable import name_some
+from ...registry import unknown
 from ..options.evaluation import EvalOptions
 
 MOST_NAMES = 6
@@ -109,7 +110,7 @@ def parse_jpeg(text: str | None) -> bool:
         UserError: something else.
     """
     if text not in (None, "85", "none"):
-        raise UserError(f"--imagenet-c-jpeg {text!r} is unknown; it is 85 or none")
+        raise unknown("--imagenet-c-jpeg", text, ("85", "none"))
     return text != "none"
 
 

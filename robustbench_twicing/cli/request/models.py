@@ -12,6 +12,7 @@ from ...errors import UserError
 from ...evaluation.tasks import Task
 from ...evaluation.validation import check_request
 from ...models.family import ModelRecord
+from ...registry import unknown
 from ..options.evaluation import OF_PIXELS, EvalOptions
 
 NO_ADAPTER = "none"
@@ -71,12 +72,11 @@ def load_models(options: EvalOptions, tasks: Sequence[Task] = ()) -> LoadedModel
 def _check_options(options: EvalOptions) -> None:
     """Refuse what is wrong whatever the files hold."""
     if options.weights not in get_args(Choice):
-        known = ", ".join(get_args(Choice))
-        raise UserError(f"--weights {options.weights!r} is unknown; known: {known}")
+        raise unknown("--weights", options.weights, get_args(Choice))
     if options.num_classes is not None and options.num_classes < 1:
         raise UserError(f"--num-classes {options.num_classes} is not a positive number")
     if options.on_bad_model not in ("stop", "skip"):
-        raise UserError(f"--on-bad-model {options.on_bad_model!r} is unknown; it is stop or skip")
+        raise unknown("--on-bad-model", options.on_bad_model, ("stop", "skip"))
     _check_counts(options)
     parse_normalize(options.normalize)
     parse_triple("--mean", options.mean)

@@ -10,10 +10,13 @@ from pydantic import ValidationError
 from ...data.imagenet_c import GROUPS, SEVERITIES
 from ...data.known_sets.table import KNOWN_SETS
 from ...errors import UserError
+from ...files.atomic import is_there
 from ...files.text import read_text
 from ...files.yaml_text import parse_mapping
+from ...registry import did_you_mean, unknown
 from .items import ProtocolName, Suite, SuiteItem
 
+ENDINGS = (".yaml", ".yml")
 LARGEST_FILE = 100_000
 """Bytes; a suite is a few lines."""
 
@@ -33,10 +36,15 @@ def load_suite(name: str) -> Suite:
     if name in list_suites():
         text = (files(__package__) / f"{name}.yaml").read_text("utf-8")
         return _with_included(parse_suite(text, name), name)
-    if not name.endswith((".yaml", ".yml")):
-        known = ", ".join(list_suites())
-        raise UserError(f"no suite is called {name!r}; known: {known}, or give a file .yaml")
-    text = read_text(Path(name), LARGEST_FILE)
+    path = Path(name)
+    if path.suffix not in ENDINGS:
+        known, hint = ", ".join(list_suites()), did_you_mean(name, list_suites())
+        raise UserError(f"no suite is called {name!r}.{hint} Known: {known}, or give a file .yaml")
+    if not is_there(path):
+        beside = [str(other) for ending in ENDINGS for other in path.parent.glob(f"*{ending}")]
+        hint = did_you_mean(name, beside) or did_you_mean(path.stem, list_suites())
+        raise UserError(f"there is no suite file {name}.{hint} Known: {', '.join(list_suites())}")
+    text = read_text(path, LARGEST_FILE)
     return _with_included(parse_suite(text, name), name)
 
 
@@ -45,8 +53,7 @@ def _with_included(suite: Suite, name: str) -> Suite:
     items: list[SuiteItem] = []
     for included in suite.include:
         if included not in list_suites():
-            known = ", ".join(list_suites())
-            raise UserError(f"{name} includes {included!r}, which is no suite of ours: {known}")
+            raise unknown(f"{name}: the included suite", included, list_suites())
         other = load_suite(included)
         if other.include:
             raise UserError(f"{name} includes {included}, which includes others itself")

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from ...errors import UserError
 from ...files.text import read_text
+from ...registry import unknown
 from .class_list import OwnClasses
 
 ANNOTATIONS, WNIDS = "val_annotations.txt", "wnids.txt"
@@ -46,7 +47,7 @@ def tiny_classes(tiny: TinyImageNet, order: str | None) -> OwnClasses:
         UserError: not said, and the two differ; or another word.
     """
     if order not in (None, *ORDERS):
-        raise UserError(f"--class-order {order!r} is unknown; it is sorted or file")
+        raise unknown("--class-order", order, ORDERS)
     wnids = read_text(tiny.wnids).split()
     if order is None and wnids != sorted(wnids):
         raise UserError(

@@ -60,7 +60,7 @@ def test_any_label_can_be_the_baseline(tmp_path: Path) -> None:
 
 
 def test_an_unknown_baseline_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="'C' is not among the labels"):
+    with pytest.raises(UserError, match="'C' is unknown"):
         section(tmp_path, {"A": SAME, "B": BETTER}, baseline="C")
 
 

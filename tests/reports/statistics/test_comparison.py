@@ -75,7 +75,7 @@ def test_the_baseline_may_be_any_label(tmp_path: Path) -> None:
     comparison = both(tmp_path, baseline="b")
     assert comparison.rows["label"].tolist() == ["a", "a"]
     assert comparison.rows["difference"].tolist()[0] == -12.5
-    with pytest.raises(UserError, match="--baseline 'c' is not among the labels: a, b"):
+    with pytest.raises(UserError, match=r"--baseline 'c' is unknown. Known: a, b"):
         both(tmp_path, baseline="c")
 
 

@@ -189,7 +189,7 @@ def test_the_name_is_checked_against_the_file(
 
 @pytest.mark.slow
 def test_a_device_that_is_not_there_is_refused(tiny: Path) -> None:
-    with pytest.raises(UserError, match="--device 'gpu' is unknown; it is auto, cpu or cuda"):
+    with pytest.raises(UserError, match=r"--device 'gpu' is unknown. Known: auto, cpu, cuda"):
         load_model(TINY, str(tiny), device="gpu")
     if not torch.cuda.is_available():
         with pytest.raises(UserError, match="this machine has no such CUDA device"):

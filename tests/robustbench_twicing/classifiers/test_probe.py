@@ -239,7 +239,9 @@ def test_what_is_not_supported_gets_one_line(model: Callable[[], Classifier], re
 
 def test_an_unknown_tensor_is_refused() -> None:
     with (
-        pytest.raises(UserError, match=r"'values'; known: block, attention, mix, weights"),
+        pytest.raises(
+            UserError, match=r"'values' is unknown. Known: block, attention, mix, weights"
+        ),
         probe(classifier(FAMILIES["deit"]()), ("values",), print),
     ):
         pass

@@ -67,9 +67,9 @@ WITHOUT_SITE = {
     "eval --model x": "no --data is given; name an image folder",
     "report": "Missing argument",
     "report nowhere": "nowhere: there is no such folder; give the --out of an eval",
-    "report nowhere --preset table3": "'table3' is unknown; known: featscale, layers, radii",
+    "report nowhere --preset table3": "'table3' is unknown. Did you mean 'table2'? Known: fe",
     "report nowhere --preset table1 --rows label": "--preset is a whole table; leave out --rows",
-    "report nowhere --mark most": "--mark 'most' is unknown; known: best, significant, none",
+    "report nowhere --mark most": "--mark 'most' is unknown. Known: best, significant, none",
     "report nowhere --eps 1/255": "--eps chooses the budgets of --preset layers or table1",
     "report x --preset table1 --eps apgd=1/255": "the table has pgd, fgsm, spsa, not 'apgd'",
     "report x --preset table1 --eps 4": "is above 1, the whole pixel range; write 4/255",
@@ -77,7 +77,7 @@ WITHOUT_SITE = {
     "report nowhere --preset efficiency": "no efficiency.csv at nowhere; make one with",
     "compare": "Missing argument",
     "compare nowhere": "nowhere: there is no such folder",
-    "report nowhere --format pdf": "--format 'pdf' is unknown; known: console, csv, md, ",
+    "report nowhere --format pdf": "--format 'pdf' is unknown. Known: console, csv, md, ",
 }
 
 
@@ -97,7 +97,7 @@ def test_a_mistake_is_status_1(
 MISTAKES = {
     "--batch-size 0": "--batch-size '0' is not a positive number of images, nor auto",
     "--batch-size many": "--batch-size 'many' is not a positive number",
-    "--device tpu": "--device 'tpu' is unknown; it is auto, cpu or cuda",
+    "--device tpu": "--device 'tpu' is unknown. Known: auto, cpu, cuda",
     "--device cpu:3": "--device 'cpu:3' is unknown",
     "--threads 0": "--threads 0 is not a positive number",
     "--shard 1": "--shard '1' is not I/N, like 1/4",
@@ -105,7 +105,7 @@ MISTAKES = {
     "--shard 3/2": "--shard 3/2 is not I/N with 1 <= I <= N",
     "--shard ²/2": "--shard '²/2' is not I/N",
     "--shard -1/2": "--shard '-1/2' is not I/N",
-    "--on-bad-image ignore": "--on-bad-image 'ignore' is unknown; it is stop or skip",
+    "--on-bad-image ignore": "--on-bad-image 'ignore' is unknown. Known: stop, skip",
     "--attacks fgms": "no attack is called 'fgms'. Did you mean 'fgsm'?",
     "--attacks clean,,pgd": "no attack is called ''",
     "--attacks pgd,pgd": "condition pgd@0.5/255 is asked for twice",
@@ -114,8 +114,8 @@ MISTAKES = {
     "--eps 4/255,": "empty entry",
     "--eps -1/255": "is not a number, 0 or more",
     "--eps 8/255:0:1/255": "has no budgets",
-    "--suite fast": "no suite is called 'fast'; known:",
-    "--suite nowhere.yaml": "nowhere.yaml cannot be read",
+    "--suite fast": "no suite is called 'fast'. Known:",
+    "--suite nowhere.yaml": "there is no suite file nowhere.yaml. Known:",
     "--protocol l1": "no protocol is called 'l1'",
     "--suite paper --protocol pixel": "--suite paper is protocol paper, --protocol says pixel",
     "--set pgd.steps": "--set 'pgd.steps' is not ATTACK.CONSTANT=VALUE",
@@ -128,7 +128,7 @@ MISTAKES = {
     "--set spsa.estimate_at=here --attacks spsa": "=here is not iterate or twice-the-image",
     "--mean 1,2": "mean",
     "--resize 4": "resize 4 and crop 8 do not fit",
-    "--interpolation cubic": "no interpolation is called 'cubic'",
+    "--interpolation cubic": "interpolation 'cubic' is unknown. Did you mean 'bicubic'?",
     "--normalize 1,1,1": "--normalize '1,1,1' is not MEAN/STD; write imagenet or r,g,b/r,g,b",
     "--normalize 0,0,0/0,0,0": "std (0.0, 0.0, 0.0) must be positive",
     "--normalize a/b": "--normalize 'a' is not three numbers",
@@ -137,7 +137,7 @@ MISTAKES = {
     "--labels nowhere.csv": "nowhere.csv",
     "--classes nowhere.txt": "nowhere.txt",
     "--num-classes 0": "--num-classes 0 is not a positive number",
-    "--weights best": "--weights 'best' is unknown; known: auto, plain, ema",
+    "--weights best": "--weights 'best' is unknown. Known: auto, plain, ema",
 }
 
 
@@ -209,6 +209,7 @@ DATA = {
     "imagenet_a": "no data at {root}/imagenet_a; did you mean imagenet-a=FOLDER? right are",
     "fashion-mnist": "; did you mean fashion-mnist:test1000? right are",
     "samples": "; did you mean samples:imagenet? right are",
+    "emtpy": "; did you mean empty? right are",
     "network.py": "network.py is a single file",
     "samples:cifar": "no samples are called 'samples:cifar'; there is samples:imagenet",
     "empty": "holds no images",

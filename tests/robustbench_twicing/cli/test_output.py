@@ -246,7 +246,7 @@ def test_every_csv_names_the_bounds_of_intervals_alike(
         ("--images runs", "--images runs is a folder; name a file, like --images images.csv"),
         ("--images a.parquet", "--images a.parquet does not end in .csv; name a file, like"),
         ("--images no/a.csv", "--images no/a.csv: there is no folder no; make it first"),
-        ("--figure wide", "--figure 'wide' is unknown; known: page, column"),
+        ("--figure wide", "--figure 'wide' is unknown. Known: page, column"),
         ("--figure column", "--figure column is for --plots; add --plots --out DIR"),
         (
             "--preset efficiency --images a.csv",

@@ -38,7 +38,7 @@ def test_parts_are_plain_values() -> None:
     [
         ({"crop": 0}, "do not fit"),
         ({"crop": 257}, "resize 256 and crop 257 do not fit"),
-        ({"interpolation": "cubic"}, "no interpolation is called 'cubic'; known: nearest, "),
+        ({"interpolation": "cubic"}, "interpolation 'cubic' is unknown. Did you mean 'bicubic'"),
         ({"std": (0.1, 0.0, 0.1)}, "must be positive"),
         ({"std": (0.1, -0.1, 0.1)}, "must be positive"),
         ({"std": (0.1, float("nan"), 0.1)}, "finite"),

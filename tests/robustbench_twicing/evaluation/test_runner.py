@@ -190,7 +190,7 @@ def test_a_model_whose_clean_logits_are_no_numbers_is_the_users_mistake(tmp_path
     ("options", "message"),
     [
         ({"batch_size": 0}, "--batch-size 0 is not a positive number"),
-        ({"on_bad_image": "ignore"}, "--on-bad-image 'ignore' is unknown; it is stop or skip"),
+        ({"on_bad_image": "ignore"}, "--on-bad-image 'ignore' is unknown. Known: stop, skip"),
         ({"device": "tpu"}, "--device 'tpu' is unknown"),
     ],
 )

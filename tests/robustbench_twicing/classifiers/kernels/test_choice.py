@@ -23,7 +23,7 @@ onednn = pytest.mark.skipif(not has_onednn(), reason="this torch has no oneDNN")
 
 
 def test_what_cannot_be_done_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UserError, match=r"--kernels 'mkl' is unknown; it is plain, onednn, c"):
+    with pytest.raises(UserError, match=r"--kernels 'mkl' is unknown. Known: plain, onednn, c"):
         check_kernels("mkl", CPU)
     with pytest.raises(UserError, match=r"--kernels onednn is for the CPU, .* this is cuda"):
         check_kernels("onednn", torch.device("cuda"))
@@ -89,7 +89,7 @@ def test_the_memory_format_is_an_option_of_eval(
     command += ["--limit", "2", "--attacks", "clean,fgsm,foolbox:LinfPGD,torchattacks:MIFGSM"]
     command += ["--eps", "1/255", "--out", str(tmp_path / "run")]
     assert main([*command, "--memory-format", "nchw"]) == 1
-    assert "--memory-format 'nchw' is unknown; it is contiguous or channels_last" in (
+    assert "--memory-format 'nchw' is unknown. Known: contiguous, channels_last" in (
         capsys.readouterr().err
     )
     assert main([*command, "--memory-format", "channels_last"]) == 0

@@ -32,5 +32,5 @@ def test_compare_prints_and_writes(site: Site, capsys: pytest.CaptureFixture[str
     assert main(["compare", *runs, "--baseline", "b"]) == 0
     assert "a against b" in capsys.readouterr().out
     assert main(["compare", *runs, "--baseline", "c"]) == 1
-    assert "--baseline 'c' is not among the labels: a, b" in capsys.readouterr().err
+    assert "--baseline 'c' is unknown. Known: a, b" in capsys.readouterr().err
     assert main(["compare", runs[0]]) == 1

@@ -124,7 +124,7 @@ def test_unusable_data_is_the_users_mistake(app: typer.Typer, tmp_path: Path) ->
         run(app, tmp_path / "gone")
     (tmp_path / "n01440764").mkdir()
     (tmp_path / "n01440764" / "a.png").write_bytes(b"")
-    with pytest.raises(UserError, match=r"none of 1 images can be read.*a\.png is empty"):
+    with pytest.raises(UserError, match=r"no image can be read, of 1 in all.*a\.png is empty"):
         run(app, tmp_path)
 
 

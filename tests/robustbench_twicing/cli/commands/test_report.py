@@ -202,7 +202,7 @@ def test_labels_are_shown_under_other_names(
 @pytest.mark.parametrize(
     ("given", "answer"),
     [
-        (["x=y"], "no label is called 'x'; there are "),
+        (["x=y"], "label 'x' is unknown. Known: "),
         (["x="], "'x=' has no name; write LABEL=NAME"),
         (["=x"], "'=x' has no name; write LABEL=NAME"),
         (["net=a", "net=b"], "names 'net' twice"),

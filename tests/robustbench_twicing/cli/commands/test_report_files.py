@@ -90,8 +90,8 @@ def test_differences_are_drawn_with_the_pictures(site: Site) -> None:
     [
         (["--baseline", "B"], "--baseline is for --plots, and for the page"),
         (["--baseline", "B", "--format", "html"], "--baseline is for --plots, and for the page"),
-        (["--plots", "--out", "{}", "--baseline", "C"], "'C' is not among the labels"),
-        (["--format", "html", "--out", "{}", "--baseline", "C"], "'C' is not among the labels"),
+        (["--plots", "--out", "{}", "--baseline", "C"], "'C' is unknown"),
+        (["--format", "html", "--out", "{}", "--baseline", "C"], "'C' is unknown"),
     ],
 )
 def test_a_baseline_must_be_there_and_of_use(

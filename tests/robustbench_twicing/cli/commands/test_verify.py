@@ -129,7 +129,7 @@ def test_the_photographs_of_foolbox_are_the_default(
 ) -> None:
     command = ["verify", "--model", "timm:test_vit=random:0", "--limit", "1", "--device", "cpu"]
     assert main([*command, "--eps", "0"]) == 0
-    assert "1 images, eps 0/255" in capsys.readouterr().out
+    assert "1 image, eps 0/255" in capsys.readouterr().out
 
 
 def test_what_changes_nothing_here_is_no_option(

@@ -101,7 +101,7 @@ def test_in_a_run_that_was_begun_they_are_left_out_again(
     [
         ((), "does not fit fmnist_deit: missing head.weight"),
         (("--on-bad-model", "stop"), "does not fit fmnist_deit: missing head.weight"),
-        (("--on-bad-model", "ignore"), "--on-bad-model 'ignore' is unknown; it is stop or skip"),
+        (("--on-bad-model", "ignore"), "--on-bad-model 'ignore' is unknown. Known: stop, skip"),
         (("--on-bad-model", "skip", "--label", "a"), "1 --label for 2 --model"),
         (("--on-bad-model", "skip", "--mean", "1"), "--mean '1' is not three numbers"),
         (("--on-bad-model", "skip", "--checkpoint", "f"), "and --checkpoint another one"),

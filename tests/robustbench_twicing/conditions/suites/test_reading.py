@@ -218,10 +218,17 @@ def test_whatever_is_in_the_file_ends_in_a_suite_or_one_line(text: str) -> None:
 
 
 def test_an_unknown_suite_is_answered_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"no suite is called 'fast'; known: .*quick.*\.yaml"):
+    with pytest.raises(UserError, match=r"no suite is called 'fast'. Known: .*quick.*\.yaml"):
         load_suite("fast")
-    with pytest.raises(UserError, match=r"nowhere\.yaml cannot be read"):
+    with pytest.raises(UserError, match=r"no suite is called 'quik'. Did you mean 'quick'\?"):
+        load_suite("quik")
+    with pytest.raises(UserError, match=r"no suite file .*nowhere\.yaml\. Known: .*quick"):
         load_suite(str(tmp_path / "nowhere.yaml"))
+    with pytest.raises(UserError, match=r"quik\.yaml\. Did you mean 'quick'\?"):
+        load_suite(str(tmp_path / "quik.yaml"))
+    (tmp_path / "mine.yaml").write_text("")
+    with pytest.raises(UserError, match=r"mien\.yaml\. Did you mean '.*/mine\.yaml'\?"):
+        load_suite(str(tmp_path / "mien.yaml"))
     folder = tmp_path / "folder.yml"
     folder.mkdir()
     with pytest.raises(UserError, match="cannot be read"):
