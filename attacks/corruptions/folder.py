@@ -11,12 +11,12 @@ from pathlib import Path, PurePosixPath
 from PIL import Image
 
 from robustbench_twicing.data.dataset import Dataset
-from robustbench_twicing.data.image_maker import place_of
 from robustbench_twicing.data.imagenet_c import SEVERITIES, SIDE, cells
 from robustbench_twicing.data.remembered import remember
 from robustbench_twicing.data.worker_pool import WorkerPool
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.files.atomic import is_free, is_there, write_atomically
+from robustbench_twicing.files.printable import described
 
 from .generated import OFFICIAL_JPEG_QUALITY, GeneratedImages
 from .imaging.pixels import Pixels
@@ -167,7 +167,7 @@ def _write_image(output: _Output, index: int) -> int:
         except Exception as error:
             raise UserError(
                 f"corruption {source.corruption} failed at severity {source.severity}: "
-                f"{type(error).__name__}: {error}{place_of(error)}"
+                f"{described(error)}"
             ) from error
         write_atomically(path, partial(_save, corrupted, output.recipe.jpeg))
     return len(missing)

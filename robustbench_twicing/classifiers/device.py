@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import UserError
+from ..files.printable import message_of
 
 log = logging.getLogger(__name__)
 _NO_MEMORY = re.compile(
@@ -61,14 +62,18 @@ def is_out_of_memory(error: BaseException) -> bool:
     Itself, or the one that it was raised because of or after: code that cleans up may fail, too.
     Never a `UserError`, which is the end.
     """
-    if isinstance(error, UserError):
-        return False
-    earlier = error.__cause__ or error.__context__
-    return (
-        isinstance(error, (torch.OutOfMemoryError, MemoryError))
-        or (isinstance(error, RuntimeError) and bool(_NO_MEMORY.search(str(error))))
-        or (earlier is not None and is_out_of_memory(earlier))
-    )
+    seen = set[int]()
+    earlier: BaseException | None = error
+    while earlier is not None and id(earlier) not in seen:  # `raise error from error` is a circle
+        if isinstance(earlier, UserError):
+            return False
+        if isinstance(earlier, (torch.OutOfMemoryError, MemoryError)):
+            return True
+        if isinstance(earlier, RuntimeError) and _NO_MEMORY.search(message_of(earlier)):
+            return True
+        seen.add(id(earlier))
+        earlier = earlier.__cause__ or earlier.__context__
+    return False
 
 
 @dataclass

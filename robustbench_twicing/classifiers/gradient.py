@@ -108,4 +108,4 @@ def gradient_or_zero(loss: Tensor, leaf: Tensor) -> Tensor:
     (gradient,) = torch.autograd.grad(loss, leaf, allow_unused=True, materialize_grads=True)
     if gradient.isnan().any():
         raise BrokenAttackError("the loss's gradient is not a number (NaN)")
-    return gradient
+    return gradient.as_subclass(Tensor)  # not of the network's own type

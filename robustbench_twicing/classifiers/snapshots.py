@@ -145,19 +145,20 @@ def _equal(now: Tensor, before: Tensor) -> bool:
     )
 
 
-def same_bits(now: Tensor, before: Tensor) -> bool:
+def same_bits(now: object, before: Tensor) -> bool:
     """Whether two plain tensors are alike in type, shape, number format, device and every bit.
 
-    On the CPU numpy compares them, in a half to a fifth of the time that torch takes.
+    On the CPU numpy compares them, in a half to a fifth of the time that torch takes. ``before``
+    is a copy that nobody else has.
     """
-    plain = type(now) is type(before) is Tensor  # another type could say what it likes
-    alike = now.shape == before.shape and now.dtype == before.dtype and now.device == before.device
-    if not (plain and alike):
+    if type(now) is not Tensor or type(before) is not Tensor:  # others could say what they like
         return False
-    if now.dtype not in BITS or now.device.type != "cpu" or now.layout != torch.strided:
-        return torch.equal(now, before)
-    as_bits = [tensor.numpy(force=True).view(BITS[now.dtype]) for tensor in (now, before)]
-    return bool((as_bits[0] == as_bits[1]).all())
+    alike = now.shape == before.shape and now.dtype == before.dtype and now.device == before.device
+    if not alike or now.dtype not in BITS or now.layout != torch.strided or not now.is_cpu:
+        return alike and torch.equal(now, before)
+    # By DLPack, for a network could not make its buffer larger once `Tensor.numpy` has shown it.
+    now_bits = np.from_dlpack(now.detach().resolve_neg()).view(BITS[now.dtype])
+    return bool((now_bits == before.numpy(force=True).view(BITS[now.dtype])).all())
 
 
 def mapping(name: str, values: dict[Any, Any], certain: Collection[str] | bool) -> MappingSnapshot:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -48,7 +49,7 @@ class AttackBatch:
         self.model = model
         self.x = x
         self.y = y
-        self.images = images
+        self.images = images = tuple(images)
         self.seed = seed
         self.precision = precision
         self.goal: Tensor | None = None  # of the images that a targeted attack made last
@@ -78,7 +79,7 @@ class AttackBatch:
     @cached_property
     def logits(self) -> Tensor:
         """Clean logits (N, K), detached."""
-        logits = self._clean_pass.detach()
+        logits = self._clean_pass.detach().as_subclass(Tensor)
         self._copies["logits", "logits"] = logits.clone()
         return logits
 
@@ -120,21 +121,25 @@ class AttackBatch:
         else:
             yield
 
-    def check_untouched(self) -> None:
-        """Refuse an attack that changed what the batch shares; it is put right again.
+    def put_back(self) -> list[str]:
+        """Put right what an attack changed of what the batch shares.
 
-        Raises:
-            BrokenAttackError: with the name of what is not what it was.
+        Returns:
+            What else it was than before. An image that only follows gradients now is none of it.
         """
-        for name, values in self._copies.items():
-            place, what = name
+        changed = list[str]()
+        for (place, what), values in self._copies.items():
             holder = self._gradients if place == "gradient" else self.__dict__
-            if not same_bits(holder[what], values):
-                holder[what] = values.clone()
-                raise BrokenAttackError(f"changed the clean {place} in place")
-        if any(self.__dict__[name] is not value for name, value in self._given.items()):
+            now: Any = holder.get(what)
+            if not same_bits(now, values):
+                changed.append(f"the clean {place} in place")
+            elif not now.requires_grad:
+                continue
+            holder[what] = values.clone()
+        if any(self.__dict__.get(name) is not value for name, value in self._given.items()):
             self.__dict__.update(self._given)
-            raise BrokenAttackError("changed the model, the image ids or the seed of its batch")
+            changed.append("the model, the image ids or the seed of its batch")
+        return changed
 
     def aim(self, goal: Tensor) -> None:
         """Say as which class a targeted attack wants each of its next images to be seen.

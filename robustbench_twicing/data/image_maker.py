@@ -1,13 +1,12 @@
 """Make the images of a batch: the clean crops, or what a condition shows in their place."""
 
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import MissingImageError, UnreadableError, UserError
+from ..files.printable import described
 from .dataset import Dataset, Pixels
 from .decoding import BadImageError
 from .preprocessing import Preprocessing
@@ -143,15 +142,9 @@ class Maker:
         except MemoryError:
             raise
         except Exception as error:
-            return FailedImageError(f"{type(error).__name__}: {error}{place_of(error)}")
+            return FailedImageError(described(error))
 
 
 def make(maker: Maker, request: ImageRequest) -> list[ImageOrError]:
     """`Maker.make` as a function of a module, as worker processes need it."""
     return maker.make(request)
-
-
-def place_of(error: BaseException) -> str:
-    """Where an exception was raised, for a reader who sees one line of it."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

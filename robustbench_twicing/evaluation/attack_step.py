@@ -18,10 +18,9 @@ from ..conditions.attack_batch import AttackBatch
 from ..conditions.ball import check_adversarial
 from ..conditions.condition import EXPECTATION, Condition, Sweep, sweep_groups
 from ..conditions.distances import length, no_distances
-from ..data.image_maker import place_of
 from ..data.loader import LoadedBatch
 from ..errors import BrokenAttackError, ModelChangedError
-from ..files.printable import one_line
+from ..files.printable import described, message_of, one_line
 from ..records.cost import CostMeter
 from ..records.failures import Positions
 from ..seeds import network_draws
@@ -133,12 +132,13 @@ def _attack_and_score(
     rescored: list[int],
 ) -> Outcome:
     """A failure of the attack, whatever it is, becomes an error row; it is never scored."""
-    x, y, threat, images = attacked.x, attacked.y, condition.threat, attacked.images
+    threat, images = condition.threat, attacked.images
     drawing = partial(network_draws, context.seed, images, condition.protocol)
     try:
         # Not by the budget: what budgets share does not depend on which of them is the first.
         with drawing(condition.attack, "attack"):
             x_adv = _next(sweep, attacked, guard, condition.expectation)
+        x, y = attacked.x, attacked.y
         std = std_of(attacked.model)
         measured = check_adversarial(x, x_adv, condition.reach, threat, std, images=images)
         with torch.no_grad(), drawing(condition.id, "scores"):
@@ -158,10 +158,10 @@ def _attack_and_score(
     except (Exception, SystemExit) as error:  # a user's code may try to leave Python
         if is_out_of_memory(error):
             raise
-        log.warning("%s", one_line(f"{condition.id} failed: {error}"))
+        log.warning("%s", one_line(f"{condition.id} failed: {message_of(error)}"))
         if isinstance(error, BrokenAttackError):
             return Outcome(None, message=str(error))
-        return Outcome(None, message=f"{type(error).__name__}: {error}{place_of(error)}")
+        return Outcome(None, message=described(error))
     if keep is not None:
         keep(condition, x_adv)
     return outcome
@@ -198,11 +198,14 @@ def _next(
         with attacked.attacking(expectation):
             x_adv = next(sweep)
     except (Exception, SystemExit) as error:
+        attacked.put_back()
         if is_out_of_memory(error):
             guard.put_back()
         else:
             guard.check()
         raise
+    changed = attacked.put_back()
     guard.check()
-    attacked.check_untouched()
+    if changed:
+        raise BrokenAttackError(f"changed {' and '.join(changed)}")
     return x_adv.detach().as_subclass(Tensor)

@@ -18,6 +18,7 @@ from ..data.dataset import Dataset
 from ..data.decoding import BadImageError
 from ..data.loader import Absent, LoadedBatch, pixels_hash
 from ..errors import BrokenAttackError, MissingImageError
+from ..files.printable import one_line
 from ..records.schema import RECORD_SCHEMA, Status
 
 FIELDS = tuple((field.name, field.type) for field in RECORD_SCHEMA)
@@ -156,7 +157,7 @@ def score_rows(
         outcome: one value per image, in the same order.
     """
     if outcome.scores is None:
-        return _table(fields, condition, Status.ERROR.value, outcome.message)
+        return _table(fields, condition, Status.ERROR.value, one_line(outcome.message))
     scores = outcome.scores
     given = {name: getattr(outcome, name) for name in ("goal", "draws_right")}
     some = {name: tensor for name, tensor in given.items() if tensor is not None}
@@ -201,7 +202,7 @@ def absent_rows(
     """One row per image that is not there, with the reason."""
     fields = _identity(label, data, [image.position for image in absent])
     statuses = [_status(image.error).value for image in absent]
-    return _table(fields, condition, statuses, [image.reason for image in absent])
+    return _table(fields, condition, statuses, [one_line(image.reason) for image in absent])
 
 
 def _status(error: Exception) -> Status:

@@ -12,9 +12,9 @@ from ..classifiers.gradient import eval_mode
 from ..classifiers.known_models import ModelFacts
 from ..conditions.condition import Condition, any_model
 from ..data.dataset import Dataset, require_one_label
-from ..data.image_maker import place_of
 from ..data.imagenet import NUM_CLASSES
 from ..errors import UserError
+from ..files.printable import described
 from ..seeds import seeded_globally
 from .out_of_memory import no_room
 from .tasks import Task
@@ -150,7 +150,7 @@ def network_failure(label: str, x: Tensor, error: BaseException) -> UserError:
     """What is wrong where a network cannot be run on images x at all."""
     return UserError(
         f"{label}: the network fails on images of {tuple(x.shape)}: "
-        f"{type(error).__name__}: {error}{place_of(error)}; check --crop and the model"
+        f"{described(error)}; check --crop and the model"
     )
 
 

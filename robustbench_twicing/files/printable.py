@@ -1,8 +1,10 @@
 """Text from anywhere, made fit for one line on a terminal, or for the name of a folder."""
 
 import re
+import traceback
 from collections.abc import Iterable
 from hashlib import sha256
+from pathlib import Path
 
 LONGEST = 1000
 """Characters of a line; what a file says may be longer."""
@@ -49,6 +51,21 @@ def printable_lines(text: str) -> str:
 
 def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
+
+
+def message_of(error: BaseException) -> str:
+    """What an exception says; one of foreign code may fail to say anything."""
+    try:
+        return str(error)
+    except Exception as failure:
+        return f"no message, since __str__ raises {type(failure).__name__}"
+
+
+def described(error: BaseException) -> str:
+    """``KeyError: 'x' (attack.py:12)``: what was raised, and where, in one sentence."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {message_of(error)}{place}"
 
 
 def folder_name(label: str) -> str:

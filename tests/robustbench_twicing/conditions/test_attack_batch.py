@@ -115,24 +115,72 @@ class Lying(Tensor):
         return True
 
 
-@pytest.mark.parametrize("spoil", ["value", "sign of zero", "type", "another tensor"])
+class Failing(Tensor):
+    """Answers nothing."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, *_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    "spoil", ["value", "sign of zero", "type", "a type that fails", "another tensor", "gone"]
+)
 def test_whatever_is_done_to_the_clean_images_is_seen(spoil: str) -> None:
     x = X.clone()
     x[0, 0, 0, 0] = 0
     batch = AttackBatch(Linear(classes=3), x.clone(), Y, images=IMAGES)
-    batch.check_untouched()
+    assert batch.put_back() == []
     if spoil == "value":
         batch.x.data[-1, -1, -1, -1] += 1e-7
     elif spoil == "sign of zero":
         batch.x[0, 0, 0, 0] = -0.0
     elif spoil == "type":
         batch.x.__class__ = Lying
+    elif spoil == "a type that fails":
+        batch.x.__class__ = Failing
+    elif spoil == "gone":
+        del batch.x
     else:
         batch.x = (x + 1).as_subclass(Lying)
-    with pytest.raises(BrokenAttackError, match="changed the clean images in place"):
-        batch.check_untouched()
-    batch.check_untouched()
+    assert batch.put_back() == ["the clean images in place"]
+    assert batch.put_back() == []
     assert torch.equal(batch.x, x)
+
+
+def test_all_that_was_changed_is_put_back_at_once() -> None:
+    batch = AttackBatch(Linear(classes=3), X.clone(), Y.clone(), images=IMAGES)
+    logits, gradient = batch.logits.clone(), batch.gradient(PIXEL).clone()
+    batch.x.zero_()
+    batch.y.zero_()
+    batch.logits.zero_()
+    batch._gradients.clear()
+    batch.seed = 1
+    assert batch.put_back() == [
+        *(f"the clean {name} in place" for name in ("images", "labels", "logits", "gradient")),
+        "the model, the image ids or the seed of its batch",
+    ]
+    assert torch.equal(batch.x, X)
+    assert torch.equal(batch.y, Y)
+    assert torch.equal(batch.logits, logits)
+    assert torch.equal(batch.gradient(PIXEL), gradient)
+    assert batch.seed == 0
+    assert batch.put_back() == []
+
+
+def test_image_ids_cannot_be_changed_in_place() -> None:
+    ids = list(IMAGES)
+    batch = AttackBatch(Linear(classes=3), X, Y, images=ids)
+    ids.reverse()
+    assert list(batch.images) == IMAGES
+
+
+def test_images_that_were_made_to_follow_gradients_do_so_no_longer() -> None:
+    batch = AttackBatch(Linear(classes=3), X.clone(), Y, images=IMAGES)
+    batch.x.requires_grad_()
+    assert batch.put_back() == []
+    assert not batch.x.requires_grad
+    assert torch.equal(batch.x, X)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64, torch.bfloat16])
@@ -145,6 +193,12 @@ def test_tensors_of_the_same_bits_are_told_from_others(dtype: torch.dtype) -> No
     assert not same_bits(numbers, other)
     assert not same_bits(numbers, numbers[:1])
     assert not same_bits(numbers, numbers.to(torch.float16))
+
+
+def test_a_tensor_that_was_compared_can_still_be_made_larger() -> None:
+    buffer = torch.rand(3)
+    assert same_bits(buffer, buffer.clone())
+    assert torch.add(torch.zeros(5), 1, out=buffer.resize_(0)).tolist() == [1.0] * 5
 
 
 def test_values_that_are_no_numbers_have_the_same_bits() -> None:

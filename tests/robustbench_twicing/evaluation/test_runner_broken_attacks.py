@@ -1,6 +1,7 @@
 """A broken attack is an error row, never a robust image, and never the end of the run."""
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -20,7 +21,17 @@ from robustbench_twicing.conditions.threat_model import PROTOCOLS
 from robustbench_twicing.evaluation.attack_step import TOO_FEW
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.models.family import ModelRecord
-from tests.tiny import PREPROCESSING, column, convnet, noise, quick_conditions, run, table, text
+from tests.tiny import (
+    PREPROCESSING,
+    ConvNet,
+    column,
+    convnet,
+    noise,
+    quick_conditions,
+    run,
+    table,
+    text,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -46,6 +57,48 @@ def behind_the_back(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
     return x_adv
 
 
+def in_place_and_raises(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    in_place(model, x, y)
+    raise ZeroDivisionError("no luck")
+
+
+def images_and_labels(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    y.zero_()
+    return behind_the_back(model, x, y)
+
+
+def labels_and_network(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    y.zero_()
+    next(model.parameters()).zero_()
+    return x
+
+
+def because_of_itself(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    try:
+        return raises(model, x, y)
+    except ZeroDivisionError as error:
+        raise error from error  # a circle
+
+
+class Speechless(RuntimeError):
+    """An error that fails to say what it is."""
+
+    def __str__(self) -> str:
+        raise NotImplementedError
+
+
+def speechless(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    raise Speechless
+
+
+def name_of_a_file(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    raise FileNotFoundError(os.fsdecode(b"photo\xff.png"))
+
+
+def all_pixels(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
+    raise ValueError(x.tolist())
+
+
 def one_pixel(value: float) -> Callable[..., Tensor]:
     def attack(model: nn.Module, x: Tensor, y: Tensor) -> Tensor:
         x_adv = x.clone()
@@ -65,6 +118,13 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "model-refuses": (wrong_shape_for_the_model, "Error: "),
     "in-place": (in_place, "changed the clean images in place"),
     "behind-the-back": (behind_the_back, "changed the clean images in place"),
+    "in-place-and-raises": (in_place_and_raises, "ZeroDivisionError: no luck"),
+    "images-and-labels": (images_and_labels, "the clean images in place and the clean labels in"),
+    "labels-and-network": (labels_and_network, "changed network.first.weight"),
+    "because-of-itself": (because_of_itself, "ZeroDivisionError: no luck"),
+    "speechless": (speechless, "Speechless: no message, since __str__ raises NotImpl"),
+    "name-of-a-file": (name_of_a_file, r"FileNotFoundError: photo\\udcff\.png"),
+    "all-pixels": (all_pixels, r"^ValueError: \[\[.+ \.\.\. .+_attacks.py:\d+\)$"),
     "nan": (
         one_pixel(float("nan")),
         r"^returned .* not finite .* in 1 of 3 images, first image[25].png",
@@ -229,12 +289,41 @@ def test_the_failure_is_logged_and_its_place_recorded(
     )
 
 
-def test_adversarial_images_with_a_graph_are_scored(tmp_path: Path) -> None:
+@pytest.mark.parametrize("copied", [True, False])
+def test_adversarial_images_with_a_graph_are_scored(copied: bool, tmp_path: Path) -> None:
     def attack(model: nn.Module, x: Tensor, y: Tensor, *, generator: Any) -> Tensor:
-        return (x.clone().requires_grad_() * 0.999).clamp(0, 1)
+        return ((x.clone() if copied else x).requires_grad_() * 0.999).clamp(0, 1)
 
     done = evaluate(convnet(), noise(3), {"it@4/255": attack}, out=tmp_path / "run")
     assert column(done, "status") == ["ok"]
+
+
+class Own(Tensor):
+    """A type of a network's own."""
+
+
+class Scaled(ConvNet):
+    """Logits have the type of a buffer."""
+
+    scale: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.ones(1).as_subclass(Own))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Network input to logits."""
+        logits: Tensor = super().forward(x) * self.scale
+        return logits
+
+
+def test_logits_of_a_type_of_the_networks_own_are_attacked_as_others(
+    without: Run, tmp_path: Path
+) -> None:
+    model = Classifier(Scaled(), PREPROCESSING, ModelRecord("convnet"))
+    conditions = quick_conditions("clean", "fgsm", "pgd")
+    done = run(model, noise(7), conditions, tmp_path / "run", batch_size=3)
+    assert text(done.records()) == text(without.records())
 
 
 def test_a_condition_of_another_protocol_is_checked_in_its_own_space(tmp_path: Path) -> None:
