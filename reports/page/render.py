@@ -17,11 +17,9 @@ from ..merging.runs import Runs
 from ..metrics.notes import notes_by_topic
 from ..metrics.radii import radius_curves
 from ..metrics.transfer import transfer_rates
-from ..plots.pictures import of_corruptions
 from ..tables.formats.as_html import templates
 from ..tables.presets import Choices
 from .drawing.curve import Key, Models
-from .drawing.embedding import Embedded, embed_pictures
 from .places import places
 from .sections.attacks import Attacked, attacked_places
 from .sections.caveats import Caveat, Group, chips, distrust_first, grouped
@@ -36,7 +34,6 @@ from .sections.summary import headlines, what_was_run
 from .sections.tables import Tables, all_results, page_tables
 
 NAME = "index.html"
-MOST_PICTURES = 16
 
 
 @dataclass(frozen=True)
@@ -51,8 +48,6 @@ class Page:
     tables: Tables
     attacked: tuple[Attacked, ...]
     models: tuple[Key, ...]
-    pictures: tuple[Embedded, ...]
-    more_pictures: bool
     representations: Representations
     corruptions: tuple[Matrix, ...]
     comparison: Section
@@ -139,7 +134,6 @@ def _make_page(
     attacked = attacked_places(
         every, models, runs.attacks, radius_curves(runs, table), transfer_rates(runs, table)
     )
-    drawn, has_more = embed_pictures(of_corruptions(table, scores, maps=False), MOST_PICTURES)
     return Page(
         title=_title(table),
         overview=overview(every, models, list(facts_of(table, sessions)), runs.attacks, compared),
@@ -149,10 +143,8 @@ def _make_page(
         tables=tables,
         attacked=tuple(attacked),
         models=tuple(models.keys),
-        pictures=drawn,
-        more_pictures=has_more,
         representations=represented,
-        corruptions=tuple(corruption_matrices(every, models, runs.attacks)),
+        corruptions=tuple(corruption_matrices(every, models, runs.attacks, scores)),
         comparison=compared,
         differences=tuple(differences(compared, every, models, runs.attacks)),
         examples=find_examples(runs, every, models),

@@ -112,7 +112,6 @@ def corruption_pictures(
     look_of: Mapping[str, Look],
     *,
     place: Sequence[str] = (),
-    maps: bool = True,
 ) -> Iterator[Picture]:
     """Bars of the fifteen corruptions, bars of the extra four, and maps.
 
@@ -121,7 +120,6 @@ def corruption_pictures(
         scores: `corruption_scores` of at least these rows, in units of AlexNet unless given.
         look_of: look of each label.
         place: for the files' names, what these rows are of.
-        maps: whether there are maps.
     """
     scores = scores_of(rows, scores)
     complete = scores.loc[(scores["number"] == "CE") & (scores["status"] == "ok")]
@@ -141,7 +139,7 @@ def corruption_pictures(
             number = f"{first // MOST_BARS + 1}" if len(labels) > MOST_BARS else ""
             kind = f"{'extra ' if extra else ''}corruption error"
             yield _bars(some, figure, kind, file_name(f"{kind}s", *place, number))
-    for label in labels if maps else []:
+    for label in labels:
         with styled():
             figure = Figure(figsize=(4.2, 1.2 + 0.22 * len(present)))
             corruption_map(figure.subplots(), rows, label=label)

@@ -53,28 +53,20 @@ def pictures(
             name = file_name("accuracy", attack, *places(rows, results, PLACE))
             title = attack_title(rows, attack, attacks or {})
             yield _budgets(rows, attack, title, look_of, name, accuracies)
-    yield from of_corruptions(results, scores)
+    yield from _of_corruptions(results, scores, look_of)
     yield from radius_pictures(radii, look_of)
     if transfers is not None:
         yield from transfer_pictures(transfers)
 
 
-def of_corruptions(
-    results: pd.DataFrame, scores: pd.DataFrame | None = None, *, maps: bool = True
+def _of_corruptions(
+    results: pd.DataFrame, scores: pd.DataFrame | None, look_of: Mapping[str, Look]
 ) -> Iterator[Picture]:
-    """Those of `pictures` that show corrupted images, with the same arguments.
-
-    Args:
-        results: columns of `COLUMNS`.
-        scores: `corruption_scores` of these results, in units of AlexNet unless given.
-        maps: whether each model has a map of its accuracy by corruption and severity.
-    """
-    look_of = looks(list(results["label"]))
     corrupted = results[results["attack"].isin(CORRUPTED)]
     groups = corrupted.groupby([*PLACE, "source"], sort=False)
     for _, same in groups:
         place = places(same, corrupted, (*PLACE, "source"))
-        yield from corruption_pictures(same, scores, look_of, place=place, maps=maps)
+        yield from corruption_pictures(same, scores, look_of, place=place)
 
 
 def _budgets(

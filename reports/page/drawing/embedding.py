@@ -2,7 +2,6 @@
 
 import io
 from base64 import b64encode
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,8 +10,6 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from robustbench_twicing.files.text import read_text
-
-from ...plots import Picture, styled
 
 MIB = 2**20
 ROOM = 6 * MIB
@@ -57,37 +54,6 @@ def embed_saved(path: Path) -> str:
     if not end:
         raise ValueError(f"{path.name} is no SVG")
     return _uri("image/svg+xml", f"{start}{THEMED}{end}{rest}".encode())
-
-
-def embed_figure(picture: Picture) -> str:
-    """A drawn figure as SVG, or as PNG where that is smaller, as for hatched bars."""
-    svg, png = io.BytesIO(), io.BytesIO()
-    with styled():
-        picture.figure.savefig(svg, format="svg", metadata={"Date": None})
-        picture.figure.savefig(png, format="png")
-    uris = _uri("image/svg+xml", svg.getvalue()), _uri("image/png", png.getvalue())
-    return min(uris, key=len)
-
-
-def embed_pictures(drawn: Iterator[Picture], most: int) -> tuple[tuple[Embedded, ...], bool]:
-    """As many pictures as there is room for, `ROOM` bytes.
-
-    Args:
-        drawn: pictures, drawn one by one.
-        most: how many at most.
-
-    Returns:
-        The pictures, and whether there are more.
-    """
-    room = ROOM
-    shown: list[Embedded] = []
-    for picture in drawn:
-        uri = embed_figure(picture)
-        room -= len(uri)
-        if len(shown) == most or room < 0:
-            return tuple(shown), True
-        shown.append(Embedded(uri, picture.title, picture.alt))
-    return tuple(shown), False
 
 
 def embed_pixels(pixels: Pixels) -> str:

@@ -11,6 +11,7 @@ from ...imagenet_c.corruption_rows import CORRUPTED, corruption_rows
 from ...plots.corruption_map import corrupted_images
 from ...plots.curves import Accuracy
 from ..drawing.curve import Key, Models, hint, percent
+from ..drawing.errors import Errors, corruption_errors
 from ..drawing.matrix import Head, digits, grouped, heads, signed, tint
 from ..places import Attacks, Place
 from .leaderboard import Cell, Column, corruption_columns
@@ -70,12 +71,14 @@ class Matrix(NamedTuple):
         made: what the images are, in words.
         columns: corruptions and severities that were run.
         views: its top-1 accuracy, and its top-5 accuracy where there is one.
+        errors: drawings of its corruption errors.
     """
 
     place: str
     made: str
     columns: Sequence[Head]
     views: Sequence[View]
+    errors: Sequence[Errors] = ()
 
     @property
     def groups(self) -> list[tuple[str, int]]:
@@ -84,7 +87,7 @@ class Matrix(NamedTuple):
 
 
 def corruption_matrices(
-    places: Sequence[Place], models: Models, attacks: Attacks
+    places: Sequence[Place], models: Models, attacks: Attacks, scores: pd.DataFrame | None = None
 ) -> Iterator[Matrix]:
     """A matrix for each place, and within it for each source of its corrupted images.
 
@@ -92,6 +95,7 @@ def corruption_matrices(
         places: see `places`.
         models: how they are shown.
         attacks: see `Runs.attacks`.
+        scores: `corruption_scores` of the results, in units of AlexNet unless given.
     """
     for place in places:
         corrupted = place.rows[place.rows["attack"].isin(CORRUPTED)]
@@ -107,7 +111,9 @@ def corruption_matrices(
                 _view(place, rows, of, column[number], note[number], columns, models)
                 for of, (column, note) in means.items()
             ]
-            yield Matrix(", ".join(names), corrupted_images(corruption_rows(rows)), columns, views)
+            made = corrupted_images(corruption_rows(rows))
+            drawn = list(corruption_errors(rows, scores, models))
+            yield Matrix(", ".join(names), made, columns, views, drawn)
 
 
 def _view(

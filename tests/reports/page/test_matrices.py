@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from reports import Runs, merge, results
+from reports.imagenet_c.corruption_error import alexnet
 from reports.page.drawing.curve import Models
 from reports.page.drawing.forest import VALUES, WIDTH, Measured, forest
 from reports.page.drawing.matrix import corruption_name, digits, heads, signed, tint
@@ -18,6 +19,7 @@ from reports.page.sections.corruptions import Matrix, corruption_matrices
 from reports.page.sections.differences import NUMBERS, Compared, differences
 from reports.page.sections.leaderboard import corruption_columns
 from reports.statistics.comparison import compare
+from robustbench_twicing.data.imagenet_c import SEVERITIES
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.reports.made import Outcomes, write_run
 
@@ -289,3 +291,33 @@ def test_numbers_have_a_sign_and_the_decimals_that_they_need() -> None:
     assert digits([82.0, float("nan"), 100 * 0.29]) == 0
     assert digits([82.0, 33.3]) == 1
     assert corruption_name("jpeg_compression") == "JPEG compression"
+
+
+def test_corruption_errors_are_markers_at_their_ce(tmp_path: Path) -> None:
+    """All wrong, half of them, and one that lacks a severity."""
+    fog = [f"imagenet-c/fog/{severity}" for severity in SEVERITIES]
+    ranks = {"A": [1, 1], "B": [0, 1], "C": [0, 0]}
+    outcomes: dict[str, Outcomes] = {
+        label: dict.fromkeys(["clean", *fog], right) for label, right in ranks.items()
+    }
+    lacking: Outcomes = {**outcomes["C"], fog[-1]: [None, 0]}
+    made = shown(write_run(tmp_path, {**outcomes, "C": lacking}))
+    (drawing,) = made.corruptions[0].errors
+    whole = 100 * len(fog) / sum(alexnet().errors["fog", severity] for severity in SEVERITIES)
+    assert [name for _, name in drawing.rows] == ["fog", "mCE"]
+    assert drawing.unit == "AlexNet (torchvision)"
+    first, second = drawing.models
+    assert [point.text for point in first.points] == [f"A, fog: {whole:.1f} %"]
+    assert [point.text for point in second.points] == [f"B, fog: {whole / 2:.1f} %"]
+    (low, first_tick), *_, (high, last_tick) = drawing.ticks
+    unit = (high - low) / (float(last_tick) - float(first_tick))
+    for model, percent in ((first, whole), (second, whole / 2)):
+        assert model.points[0].y == drawing.rows[0][0]
+        assert model.points[0].x == pytest.approx(low + unit * (percent - float(first_tick)))
+    assert drawing.whole == pytest.approx(low + unit * (100 - float(first_tick)))
+    assert drawing.notes == ["Not complete, and not drawn: 4 numbers."]
+
+
+def test_without_a_complete_corruption_no_errors_are_drawn(tmp_path: Path) -> None:
+    made = shown(write_run(tmp_path, {"A": {"clean": [0], "imagenet-c/fog/1": [1]}}))
+    assert made.corruptions[0].errors == []

@@ -16,8 +16,7 @@ import pytest
 from attacks import ATTACKS
 from reports import merge, results
 from reports.merging.sessions import read_sessions
-from reports.page import render, write_page
-from reports.page.drawing import embedding
+from reports.page import write_page
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.evaluation.runner import Options, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task
@@ -158,13 +157,6 @@ def values(read: Read) -> list[float]:
     return [float(cell["data-value"]) for cell in cells if "data-value" in cell]
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No pictures, for tests of what is written; drawing them takes most of a page's time."""
-    monkeypatch.setattr(render, "of_corruptions", lambda *_, **__: iter(()))
-
-
-@pytest.mark.usefixtures("undrawn")
 def test_cells_keep_full_precision(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", {"A": {"clean": [0, 1, 1], "pgd@1/255": [1, 0, 0]}})
     table = results(merge([run]))
@@ -208,10 +200,7 @@ def test_small_and_empty_runs_have_a_page(tmp_path: Path, outcomes: Outcomes) ->
     )
 
 
-def test_forty_models_and_many_conditions_stay_small(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(render, "MOST_PICTURES", 2)
+def test_forty_models_and_many_conditions_stay_small(tmp_path: Path) -> None:
     names = [f"imagenet-c/{name}/{s}" for name in ("fog",) for s in range(1, 6)]
     one: Outcomes = {name: [0, 1] for name in ("clean", "pgd@1/255", *names)}
     labels = [f"a_model_of_quite_a_long_name_number_{number}" for number in range(40)]
@@ -224,25 +213,10 @@ def test_forty_models_and_many_conditions_stay_small(
     assert rest - size < 40 * len(one) * 2000
     assert len(sections["overview"]) < 110_000
     assert len(sections["attacks"]) < 150_000
-    assert len(read.all("img")) == 2
-    assert "--plots --out DIR draws all of them" in read.texts
+    assert read.all("img") == []
     assert "40 models" in read.texts
 
 
-def test_pictures_stop_where_there_is_no_more_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    corrupted = [f"imagenet-c/{name}/{s}" for name in ("fog", "spatter") for s in range(1, 6)]
-    run = write_run(tmp_path / "run", {"A": {name: [0] for name in ("clean", *corrupted)}})
-    first, second, *_ = page_of(run, out=tmp_path).all("img")
-    room = len(first.attributes["src"]) + len(second.attributes["src"]) // 2
-    monkeypatch.setattr(embedding, "ROOM", room)
-    read = page_of(run, out=tmp_path)
-    assert [image.attributes["alt"] for image in read.all("img")] == [first.attributes["alt"]]
-    assert "--plots --out DIR draws all of them" in read.texts
-
-
-@pytest.mark.usefixtures("undrawn")
 def test_adversarial_examples_are_in_the_page(tmp_path: Path) -> None:
     label = "<i>A</i>"
     model = convnet()
@@ -260,7 +234,6 @@ def test_adversarial_examples_are_in_the_page(tmp_path: Path) -> None:
     assert sum("taken for class" in example.attributes["alt"] for example in shown) == 2
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_the_manifest_tells_versions_hashes_and_settings(tmp_path: Path) -> None:
     conditions = [clean(), ATTACKS["pgd"].condition(Fraction(1, 255), overrides={"steps": 3})]
     out = tmp_path / "run"
@@ -288,7 +261,6 @@ def test_equal_runs_give_equal_pages(tmp_path: Path) -> None:
     assert one.read_bytes() == two.read_bytes()
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_half_characters_do_not_stop_the_page(tmp_path: Path) -> None:
     """JSON can hold halves of surrogate pairs; UTF-8 cannot."""
     run = write_run(tmp_path / "run", {"A": outcomes()}, part_size=6)
