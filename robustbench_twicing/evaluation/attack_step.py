@@ -18,7 +18,6 @@ from ..conditions.attack_batch import AttackBatch
 from ..conditions.ball import check_adversarial
 from ..conditions.condition import EXPECTATION, Condition, Sweep, sweep_groups
 from ..conditions.distances import length, no_distances
-from ..data.loader import LoadedBatch
 from ..errors import BrokenAttackError, ModelChangedError
 from ..files.printable import described, message_of, one_line
 from ..records.cost import CostMeter
@@ -37,7 +36,6 @@ Keep = Callable[[Condition, Tensor], None]
 
 def attack_rows(
     context: Context,
-    batch: LoadedBatch,
     clean: CleanBatch,
     conditions: Sequence[Condition],
     meter: CostMeter,
@@ -47,8 +45,7 @@ def attack_rows(
 
     Args:
         context: see `Context`.
-        batch: decoded images.
-        clean: their clean scores.
+        clean: images and their clean scores.
         conditions: without those that show other images or look at other classes.
         meter: charged with passes and time.
         again: of a second attempt, the images that failed, by condition; a sweep with any is run
@@ -58,15 +55,14 @@ def attack_rows(
     for group in sweep_groups(conditions):
         if again is not None and not any(condition.key in again for condition in group):
             continue
-        for condition, outcome in _outcomes(context, batch, clean, group, meter):
+        for condition, outcome in _outcomes(context, clean, group, meter):
             yield score_rows(fields, condition, outcome)
-            units = len(batch.indices) * condition.units
+            units = len(clean.indices) * condition.units
             context.report(Step(context.label, condition.id, 0, units, key=condition.key))
 
 
 def _outcomes(
     context: Context,
-    batch: LoadedBatch,
     clean: CleanBatch,
     group: Sequence[Condition],
     meter: CostMeter,
@@ -81,8 +77,8 @@ def _outcomes(
     if guard is None:
         raise ValueError(f"{group[0].id}: nothing guards the network while it is attacked")
     sweep = _sweep(group[0].sweep, attacked, group)
-    keep = partial(_keep, context.store, context, batch, attacked) if context.store else None
-    rescored = [row for row, index in enumerate(batch.indices) if index in context.rescored]
+    keep = partial(_keep, context.store, context, clean) if context.store else None
+    rescored = [row for row, index in enumerate(clean.indices) if index in context.rescored]
     for position, condition in enumerate(group, 1):
         with meter.measure(condition.key):
             outcome = _attack_and_score(
@@ -97,17 +93,17 @@ def _outcomes(
 def _keep(
     store: ImageStore,
     context: Context,
-    batch: LoadedBatch,
-    attacked: AttackBatch,
+    clean: CleanBatch,
     condition: Condition,
     x_adv: Tensor,
 ) -> None:
     """Keep the checked adversarial images of a batch."""
-    if min(batch.indices) >= store.limit:
+    attacked = clean.attacked
+    if min(clean.indices) >= store.limit:
         return
     place = (context.label, context.data.name, condition.protocol, condition.id)
     x, adversarial = attacked.x.detach().cpu().numpy(), x_adv.detach().cpu().numpy()
-    store.save(place, batch.indices, attacked.images, x, adversarial)
+    store.save(place, clean.indices, attacked.images, x, adversarial)
 
 
 def _sweep(sweep: Sweep, attacked: AttackBatch, group: Sequence[Condition]) -> Generator[Tensor]:

@@ -32,6 +32,7 @@ class CleanBatch(NamedTuple):
     """A batch of which the clean images are scored.
 
     Attributes:
+        indices: positions of the images in the data set.
         attacked: the batch as attacks are given it.
         scores: of the clean images.
         fields: what is known of each image, for all its rows.
@@ -41,6 +42,7 @@ class CleanBatch(NamedTuple):
         guard: sees whether an attack changed the network; None where nothing is attacked.
     """
 
+    indices: Sequence[int]
     attacked: AttackBatch
     scores: Scores
     fields: Columns
@@ -52,6 +54,7 @@ class CleanBatch(NamedTuple):
         """Some images of the batch, in ascending order."""
         chosen = list(rows)
         return CleanBatch(
+            [self.indices[row] for row in chosen],
             self.attacked.subset(chosen),
             Scores(*(values[chosen] for values in self.scores)),
             take(self.fields, chosen),
@@ -106,18 +109,18 @@ def score_clean(
     if context.state is not None:
         guard = NetworkGuard(context.classifier, context.state, attacked.x, meter)
     logits = answers[-draws:] or done.logits
-    return CleanBatch(attacked, done.scores, fields, logits, done.draws_right, guard)
+    return CleanBatch(batch.indices, attacked, done.scores, fields, logits, done.draws_right, guard)
 
 
 def class_subset_rows(
-    context: Context, batch: LoadedBatch, clean: CleanBatch, conditions: Sequence[Condition]
+    context: Context, clean: CleanBatch, conditions: Sequence[Condition]
 ) -> Iterator[pa.Table]:
     """Rows of the conditions that look at the clean pass over other classes."""
     # Over other classes the loss is another one, and so would be its gradient.
     fields = {name: values for name, values in clean.fields.items() if name != "gradient"}
     for condition in conditions:
         if condition.class_subset is not None:
-            yield subset_rows(condition, context.data, batch.indices, clean.logits, fields)
+            yield subset_rows(condition, context.data, clean.indices, clean.logits, fields)
 
 
 def _gradient_sizes(attacked: AttackBatch, condition: Condition) -> Columns:

@@ -121,10 +121,10 @@ def _clean_and_attacked(
         if not again:
             return None
     clean = score_clean(context, batch, conditions, device, meter)
-    rows = list(class_subset_rows(context, batch, clean, conditions))
+    rows = list(class_subset_rows(context, clean, conditions))
     on_clean = [one for one in conditions if one.images is None and one.class_subset is None]
     attack = survivor_rows if context.survivors else attack_rows
-    rows += attack(context, batch, clean, on_clean, meter, again)
+    rows += attack(context, clean, on_clean, meter, again)
     logits = clean.attacked.logits
     flags: tuple[str, ...] = (TIES,) if has_ties(logits) else ()
     first, *others = clean.logits

@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 
 from ..conditions.condition import Condition, sweep_groups
-from ..data.loader import LoadedBatch
 from ..errors import UserError
 from ..records.cost import CostMeter
 from ..records.failures import Positions
@@ -68,7 +67,6 @@ class Fooled:
 
 def survivor_rows(
     context: Context,
-    batch: LoadedBatch,
     clean: CleanBatch,
     conditions: Sequence[Condition],
     meter: CostMeter,
@@ -78,8 +76,7 @@ def survivor_rows(
 
     Args:
         context: see `Context`.
-        batch: decoded images.
-        clean: their clean scores.
+        clean: images and their clean scores.
         conditions: without those that show other images or look at other classes.
         meter: charged with passes and time.
         again: of a second attempt, the images that failed, by condition; these alone are attacked.
@@ -91,16 +88,16 @@ def survivor_rows(
     fooled = {item.protocol: Fooled(clean, context.data.clean_id) for item in conditions}
     for condition in in_ascending_cost(conditions):
         images = fooled[condition.protocol]
-        attack = partial(_attacked, context, batch, clean, condition, images, meter=meter)
+        attack = partial(_attacked, context, clean, condition, images, meter=meter)
         if again is not None:
             failed = again.get(condition.key, frozenset())
-            yield from attack([row for row, index in enumerate(batch.indices) if index in failed])
+            yield from attack([row for row, index in enumerate(clean.indices) if index in failed])
         elif condition.sweep is None:
-            yield from attack_rows(context, batch, clean, [condition], meter)
+            yield from attack_rows(context, clean, [condition], meter)
         else:
             rows = images.survivors(condition.eps)
             yield from attack(rows)
-            others = sorted(set(range(len(batch.indices))) - set(rows))
+            others = sorted(set(range(len(clean.indices))) - set(rows))
             fields = take(clean.fields, others)
             yield inherited_rows(fields, condition, [images.witnesses[row] for row in others])
             units = len(others) * condition.units
@@ -109,7 +106,6 @@ def survivor_rows(
 
 def _attacked(
     context: Context,
-    batch: LoadedBatch,
     clean: CleanBatch,
     condition: Condition,
     fooled: Fooled,
@@ -121,9 +117,7 @@ def _attacked(
     if not rows:
         return
     chosen = list(rows)
-    indices = tuple(batch.indices[row] for row in chosen)
-    part = batch._replace(indices=indices, pixels=batch.pixels[chosen])
-    for table in attack_rows(context, part, clean.subset(chosen), [condition], meter):
+    for table in attack_rows(context, clean.subset(chosen), [condition], meter):
         for row, record in zip(chosen, table.to_pylist(), strict=True):
             fooled.add(condition, row, record)
         yield table
