@@ -5,7 +5,6 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
 import typer
 
 from reports import Runs, results
@@ -16,7 +15,7 @@ from ..errors import UserError
 from ..files.printable import count, spoken_size
 from ..registry import unknown
 from .options.printed import Output
-from .run_folders import check_csv, open_runs, read_runs
+from .run_folders import Results, check_csv, open_runs, read_runs
 from .terminal import patiently
 
 CONSOLE, HTML, ROBUSTBENCH = "console", "html", "robustbench"
@@ -80,15 +79,11 @@ class Files(NamedTuple):
             raise UserError("--baseline is for --plots, and for the page: --format html --out DIR")
 
 
-def write_files(
-    runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, files: Files, *, quiet: bool = False
-) -> list[str]:
+def write_files(results: Results, files: Files, *, quiet: bool = False) -> list[str]:
     """Write pictures and the page where they are wanted; their paths, and the page's size.
 
     Args:
-        runs: merged runs.
-        table: `results` of them.
-        scores: `corruption_scores` of them.
+        results: what the runs came to.
         files: what is wanted.
         quiet: whether nothing is said where it takes long.
 
@@ -96,10 +91,11 @@ def write_files(
         UserError: an unknown baseline, a folder that cannot be written to, or a damaged
             adversarial image.
     """
+    runs, table, scores = results
     written: list[str] = []
     if files.plots and files.out is not None:
         with patiently(f"drawing into {files.out}", hidden=quiet):
-            written += map(str, _draw(runs, table, scores, files.out, files))
+            written += map(str, _draw(results, files.out, files))
     if files.page and files.out is not None:
         from reports.page import write_page  # needs matplotlib, as most reports do not
 
@@ -109,17 +105,12 @@ def write_files(
     return written
 
 
-def _draw(
-    runs: Runs,
-    table: pd.DataFrame,
-    scores: pd.DataFrame,
-    out: Path,
-    files: Files,
-) -> list[Path]:
+def _draw(results: Results, out: Path, files: Files) -> list[Path]:
     from reports.metrics.radii import radius_curves
     from reports.metrics.transfer import transfer_rates
     from reports.plots import forest_pictures, in_column, pictures, save_pictures
 
+    runs, table, scores = results
     radii = radius_curves(runs, table)
     drawn = pictures(
         table,

@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from reports import (
-    Runs,
-    corruption_scores,
-    results,
-    save_corruption_scores,
-    save_results,
-)
+from reports import save_corruption_scores, save_results
 from reports.console import print_report
 from reports.metrics.radii import radius_curves, save_radii
 from reports.metrics.transfer import save_transfers, transfer_rates
@@ -28,7 +22,7 @@ from ..records.parts import DamagedPartError
 from .options.evaluation import EvalOptions
 from .options.printed import Output, OutputOptions
 from .run import EvalStatus, evaluate, images_left
-from .run_folders import read_runs
+from .run_folders import Results, read_runs, results_of
 from .signals import DONE, ERROR_ROWS, INCOMPLETE
 from .terminal import Console, print_records
 
@@ -102,14 +96,12 @@ def _attempt(
 
 def _show(folder: "RunFolder", shard: "Shard", output: Output, *, prints: bool) -> int:
     """Save and show what there is now; the exit status, for which a shard needs its own parts."""
-    runs = read_runs([folder], quiet=output.quiet)
-    table = results(runs)
-    scores = corruption_scores(table)
+    results = results_of(read_runs([folder], quiet=output.quiet))
     if prints:
-        show_results(runs, table, scores, folder=folder.path, must_save=True, output=output)
+        show_results(results, folder=folder.path, must_save=True, output=output)
     else:
-        save_tables(runs, table, scores, folder.path)
-    status = exit_status(table)
+        save_tables(results, folder.path)
+    status = exit_status(results.table)
     if status == INCOMPLETE and shard.count > 1 and not images_left(folder, shard):
         _say(f"shard {shard.index}/{shard.count} is done; report merges when all are.", output)
         return DONE
@@ -122,9 +114,7 @@ def _say(line: str, output: Output) -> None:
 
 
 def show_results(
-    runs: Runs,
-    table: pd.DataFrame,
-    scores: pd.DataFrame,
+    results: Results,
     *,
     folder: Path | None,
     must_save: bool = False,
@@ -136,9 +126,7 @@ def show_results(
     said last.
 
     Args:
-        runs: merged runs.
-        table: `results` of them.
-        scores: `corruption_scores` of them.
+        results: what the runs came to.
         folder: of the run; None where there are several, and nothing is written.
         must_save: whether files that cannot be written are an error, or a line.
         output: what is printed.
@@ -150,13 +138,13 @@ def show_results(
     paths, problem = list[Path](), None
     try:
         if folder is not None:
-            paths = save_tables(runs, table, scores, folder)
+            paths = save_tables(results, folder)
     except UserError as error:
         problem = error
     if output.json:
-        print_results_json(table)
+        print_results_json(results.table)
     else:
-        print_report(runs, table, scores, console, notes=output.shown_notes)
+        print_report(*results, console, notes=output.shown_notes)
     for path in [] if output.json or output.quiet else paths:
         console.print(f"results: {path}", soft_wrap=True, highlight=False, markup=False)
     if problem is not None and must_save:
@@ -165,15 +153,13 @@ def show_results(
         sys.stderr.write(f"{problem}; --out DIR writes into another folder\n")
 
 
-def save_tables(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, folder: Path) -> list[Path]:
+def save_tables(results: Results, folder: Path) -> list[Path]:
     """Write results.csv, and other files of `reports` where there is something for them.
 
     These are corruption_scores.csv, radii.csv, curves.csv and transfer.csv.
 
     Args:
-        runs: merged runs.
-        table: `results` of merged runs.
-        scores: `corruption_scores` of them.
+        results: what the runs came to.
         folder: where to.
 
     Returns:
@@ -182,6 +168,7 @@ def save_tables(runs: Runs, table: pd.DataFrame, scores: pd.DataFrame, folder: P
     Raises:
         UserError: a file cannot be written.
     """
+    runs, table, scores = results
     paths = [save_results(table, folder)]
     if not scores.empty:
         paths.append(save_corruption_scores(scores, folder))

@@ -4,13 +4,16 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import UserError
 from ..files.printable import name_some, one_line
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from reports import Runs
+    from reports.imagenet_c.corruption_error import ReferenceErrors
 
     from ..records.run_folder import RunFolder
 
@@ -76,6 +79,36 @@ def read_runs(folders: "Sequence[RunFolder]", *, quiet: bool) -> "Runs":
 
     with patiently("reading records, files", hidden=quiet) as advance:
         return with_worst(merge(folders, advance))
+
+
+class Results(NamedTuple):
+    """What runs came to.
+
+    Attributes:
+        runs: merged.
+        table: `results` of them.
+        scores: `corruption_scores` of the table.
+    """
+
+    runs: "Runs"
+    table: "pd.DataFrame"
+    scores: "pd.DataFrame"
+
+
+def results_of(runs: "Runs", reference: "ReferenceErrors | None" = None) -> Results:
+    """What merged runs came to.
+
+    Args:
+        runs: merged runs.
+        reference: the reference errors of CE and mCE, AlexNet unless given.
+
+    Raises:
+        UserError: as `results` and `corruption_scores`.
+    """
+    from reports import corruption_scores, results
+
+    table = results(runs)
+    return Results(runs, table, corruption_scores(table, reference=reference))
 
 
 def check_csv(option: str, path: Path) -> None:

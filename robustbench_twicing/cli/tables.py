@@ -5,9 +5,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
-
-from reports import Runs
 from reports.tables.beside import beside_published
 from reports.tables.efficiency import efficiency_beside_published, efficiency_tables
 from reports.tables.marks import MARKINGS, mark
@@ -19,6 +16,7 @@ from reports.tables.table import Table
 from ..conditions.budgets import parse_budget
 from ..errors import UserError
 from ..registry import in_any_case, unknown
+from .run_folders import Results
 
 EFFICIENCY = "efficiency"
 """The preset whose numbers are not from run folders."""
@@ -100,40 +98,37 @@ def parse_budgets_of(texts: Sequence[str]) -> dict[str, Fraction]:
     return budgets
 
 
-def make_tables(
-    runs: Runs, results: pd.DataFrame, scores: pd.DataFrame, options: TableOptions
-) -> list[Table]:
+def make_tables(results: Results, options: TableOptions) -> list[Table]:
     """The tables that are asked for, marked, with the published numbers where they are wanted.
 
     Args:
-        runs: merged runs.
-        results: `results` of them.
-        scores: `corruption_scores` of them.
+        results: what the runs came to.
         options: what is asked for.
 
     Raises:
         UserError: nothing of what is asked for is there, or a cell or column would mix numbers.
     """
+    runs, table, scores = results
     if options.free:
         names = {name: getattr(options, name) for name in ("rows", "columns", "values")}
         lists = {
             name: [part.strip() for part in text.split(",") if part.strip()]
             for name, text in names.items()
         }
-        tables = pivot_tables(runs, results, **lists)
+        tables = pivot_tables(runs, table, **lists)
     else:
         choices = Choices(parse_budgets_of(options.eps), scores)
-        tables = preset_tables(options.preset or "results", runs, results, choices)
+        tables = preset_tables(options.preset or "results", runs, table, choices)
     if not tables:
         raise UserError(
             f"these runs have nothing for --preset {options.preset}; their conditions are "
-            f"{', '.join(dict.fromkeys(results['condition']))}"
+            f"{', '.join(dict.fromkeys(table['condition']))}"
         )
     marking = next(marking for marking in MARKINGS if marking == options.mark)
     made = []
-    for table in tables:
-        made.append(mark(table, marking, runs))
-        beside = beside_published(table, runs, results) if options.published else None
+    for one in tables:
+        made.append(mark(one, marking, runs))
+        beside = beside_published(one, runs, table) if options.published else None
         made += [] if beside is None else [beside]
     return made
 

@@ -92,7 +92,7 @@ def _report(done: "Run", out: Path, console: "Console") -> int:
     Returns:
         The exit status that the rows ask for.
     """
-    from reports import corruption_scores, merge, results, with_worst
+    from reports import merge, with_worst
     from reports.statistics.comparison import compare
     from reports.tables.formats import FORMATS, write_tables
     from reports.tables.formats.as_console import print_table
@@ -100,17 +100,17 @@ def _report(done: "Run", out: Path, console: "Console") -> int:
 
     from ..report_files import HTML, Files, write_files
     from ..results import exit_status, save_tables, write_comparison
+    from ..run_folders import results_of
 
-    runs = with_worst(merge([done.folder]))
-    table = results(runs)
-    scores = corruption_scores(table)
-    save_tables(runs, table, scores, done.folder.path)
+    results = results_of(with_worst(merge([done.folder])))
+    runs, table, _ = results
+    save_tables(results, done.folder.path)
     tables = [sheet for name in ("table1", "worst") for sheet in preset_tables(name, runs, table)]
     for shown in tables:
         print_table(shown, console)
     write_tables(tables, out, list(FORMATS))
     write_comparison(compare(runs, table), out)
-    write_files(runs, table, scores, Files(HTML, plots=True, baseline=None, out=out))
+    write_files(results, Files(HTML, plots=True, baseline=None, out=out))
     console.print(
         f"\nA page to look at: {out / 'index.html'}\n"
         f"Tables, pictures and comparison: {out}\n"

@@ -88,18 +88,16 @@ def _run_and_transfer(options: TransferOptions) -> int:
 
 
 def _show_both(folders: list[Path], output: Output) -> None:
-    from reports import corruption_scores, results
     from reports.tables.formats.as_console import print_table
 
     from ..results import print_results_json
-    from ..run_folders import open_runs, read_runs
+    from ..run_folders import open_runs, read_runs, results_of
     from ..tables import TableOptions, make_tables
     from ..terminal import Console
 
-    runs = read_runs(open_runs(folders), quiet=output.quiet)
-    table = results(runs)
+    results = results_of(read_runs(open_runs(folders), quiet=output.quiet))
     if output.json:
-        print_results_json(table)
+        print_results_json(results.table)
         return
-    for made in make_tables(runs, table, corruption_scores(table), TableOptions(TRANSFER, eps=[])):
+    for made in make_tables(results, TableOptions(TRANSFER, eps=[])):
         print_table(made, Console(), notes=output.shown_notes)

@@ -12,12 +12,10 @@ from ...errors import UserError
 from ..options.printed import Json, Notes, Output, Quiet, Rename, parse_names
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from reports import Runs
     from reports.tables.table import Table
 
     from ..report_files import Files
+    from ..run_folders import Results
     from ..tables import TableOptions
 
 NAMES = "NAME,..."
@@ -150,12 +148,12 @@ def _report(
     normaliser_name: str | None,
     output: Output,
 ) -> int:
-    from reports import corruption_scores, read_normaliser, results
+    from reports import read_normaliser
     from reports.statistics.comparison import check_baseline
 
     from ..report_files import say_written, write_images
     from ..results import exit_status
-    from ..run_folders import open_runs, read_runs
+    from ..run_folders import open_runs, read_runs, results_of
 
     folders = open_runs(run_dirs)
     labels = [model.label for folder in folders for model in folder.manifest.evaluations]
@@ -163,20 +161,17 @@ def _report(
     reference = None if normaliser_name is None else read_normaliser(normaliser_name)
     runs = read_runs(folders, quiet=output.quiet).renamed(output.names)
     files = files._replace(baseline=output.names.get(files.baseline or "", files.baseline))
-    table = results(runs)
-    scores = corruption_scores(table, reference=reference)
+    results = results_of(runs, reference)
     is_whole = len(folders) == 1 and not output.names  # a run's own file keeps its labels
     folder = folders[0].path if is_whole else None
-    _show(runs, table, scores, folder, options, files, output)
+    _show(results, folder, options, files, output)
     if files.images is not None:
         say_written([write_images(runs, files.images)], output)
-    return exit_status(table)
+    return exit_status(results.table)
 
 
 def _show(
-    runs: "Runs",
-    table: "pd.DataFrame",
-    scores: "pd.DataFrame",
+    results: "Results",
     folder: Path | None,
     options: "TableOptions",
     files: "Files",
@@ -190,18 +185,18 @@ def _show(
     from ..tables import make_tables
 
     if files.console and not options.named:
-        show_results(runs, table, scores, folder=folder, output=output)
+        show_results(results, folder=folder, output=output)
         if files.out is None:
             return
     if files.out is None and files.output_format == "csv" and not options.named:
-        typer.echo(csv_text(table), nl=False)
+        typer.echo(csv_text(results.table), nl=False)
         return
-    tables = make_tables(runs, table, scores, options)
+    tables = make_tables(results, options)
     if options.named and files.console:
         _print(tables, output)
     if files.out is not None:
-        say_written(save_tables(runs, table, scores, files.out), output)
-        say_written(write_files(runs, table, scores, files, quiet=output.quiet), output)
+        say_written(save_tables(results, files.out), output)
+        say_written(write_files(results, files, quiet=output.quiet), output)
     if options.named or not files.page:
         _write(tables, files, output)
 
