@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,8 +13,12 @@ from PIL import Image
 from torch import Tensor, nn
 
 from robustbench_twicing.classifiers.classifier import Classifier
+from robustbench_twicing.conditions.condition import clean
+from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.imagenet import subset_indices, wnids
 from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
+from robustbench_twicing.evaluation.tasks import make_task, with_clean_subsets
 from robustbench_twicing.models.family import ModelRecord
 
 SIDE = 8
@@ -137,3 +142,10 @@ def write_mappings(root: Path, classes: Mapping[str, tuple[str, tuple[int, ...]]
     names = "".join(f"class {999 - line}, a word\n" for line in range(1000))
     (root / "imagenet_to_label_2012_v2").write_text(names)
     return root
+
+
+def run_all(datasets: list[Dataset], out: Path, **options: Any) -> Run:
+    """The palette network on several data sets, nothing attacked."""
+    tasks = with_clean_subsets([make_task(data, [clean()]) for data in datasets])
+    models = {"palette": palette()}
+    return evaluate_models(models, tasks, out=out, options=Options(batch_size=64, **options))

@@ -128,6 +128,15 @@ def noise(count: int, *, classes: int = 5, seed: int = 0, bad: Sequence[int] = (
     return dataset(arrays, generator.integers(0, classes, count).tolist(), bad=bad)
 
 
+def images(count: int = 4) -> Tensor:
+    """Random 8-bit images (N, 3, 8, 8) in [0, 1], black and white pixels among them."""
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randint(0, 256, (count, 3, SIDE, SIDE), generator=generator) / 255
+    x[0, 0, 0] = 0
+    x[0, 0, 1] = 1
+    return x
+
+
 def several(data: Dataset, right: Sequence[tuple[int, ...]]) -> Dataset:
     """The same images, of which each has these right labels."""
     firsts = tuple(labels[0] for labels in right)

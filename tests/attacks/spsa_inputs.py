@@ -1,4 +1,4 @@
-"""Images, generators and a linear model for the tests of SPSA."""
+"""Generators and a linear model for the tests of SPSA."""
 
 import pytest
 import torch
@@ -13,15 +13,6 @@ from tests.tiny import PREPROCESSING, Linear
 EPS = 4 / 255
 PAPER = PROTOCOLS["paper"].threat
 THREATS = pytest.mark.parametrize("threat", [PIXEL, PAPER], ids=["pixel", "paper"])
-
-
-def images(count: int = 4) -> Tensor:
-    """Random 8-bit images, black and white pixels among them."""
-    generator = torch.Generator().manual_seed(1)
-    x = torch.randint(0, 256, (count, 3, 8, 8), generator=generator) / 255
-    x[0, 0, 0] = 0
-    x[0, 0, 1] = 1
-    return x
 
 
 def generators(count: int = 4, seed: int = 0) -> list[torch.Generator]:

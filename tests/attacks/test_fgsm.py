@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import pytest
 import torch
-from torch import Tensor
 
 from attacks import fgsm
 from attacks.fgsm import fgsm_sweep, step
@@ -12,19 +11,10 @@ from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel
 from robustbench_twicing.models.family import ModelRecord
-from tests.tiny import PREPROCESSING, Halfspace, Linear, convnet
+from tests.tiny import PREPROCESSING, Halfspace, Linear, convnet, images
 
 EPS = 4 / 255
 PAPER = PROTOCOLS["paper"].threat
-
-
-def images(count: int = 4) -> Tensor:
-    """Random 8-bit images, black and white pixels among them."""
-    generator = torch.Generator().manual_seed(1)
-    x = torch.randint(0, 256, (count, 3, 8, 8), generator=generator) / 255
-    x[0, 0, 0] = 0
-    x[0, 0, 1] = 1
-    return x
 
 
 @pytest.mark.parametrize("level", [100, 200])

@@ -15,19 +15,10 @@ from robustbench_twicing.conditions.ball import ball
 from robustbench_twicing.conditions.threat_model import PIXEL, PROTOCOLS, ThreatModel
 from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.seeds import image_generators
-from tests.tiny import PREPROCESSING, Halfspace, Linear, convnet
+from tests.tiny import PREPROCESSING, Halfspace, Linear, convnet, images
 
 EPS = 4 / 255
 PAPER = PROTOCOLS["paper"].threat
-
-
-def images(count: int = 4) -> Tensor:
-    """Random 8-bit images, black and white pixels among them."""
-    generator = torch.Generator().manual_seed(1)
-    x = torch.randint(0, 256, (count, 3, 8, 8), generator=generator) / 255
-    x[0, 0, 0] = 0
-    x[0, 0, 1] = 1
-    return x
 
 
 def generators(count: int = 4, seed: int = 0) -> list[torch.Generator]:

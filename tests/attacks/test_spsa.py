@@ -11,9 +11,9 @@ from attacks.spsa import DELTA, LEARNING_RATE, SAMPLES, STEPS, margin, spsa_grad
 from robustbench_twicing.conditions.ball import ball, check_adversarial, unit
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from robustbench_twicing.seeds import uniform_like
-from tests.tiny import Linear, convnet
+from tests.tiny import Linear, convnet, images
 
-from .spsa_inputs import EPS, THREATS, away, generators, images, linear
+from .spsa_inputs import EPS, THREATS, away, generators, linear
 
 
 def test_the_constants_are_the_papers() -> None:

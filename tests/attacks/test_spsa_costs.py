@@ -13,9 +13,9 @@ from robustbench_twicing.conditions.attack_batch import AttackBatch
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from tests import tiny
-from tests.tiny import convnet, noise, run
+from tests.tiny import convnet, images, noise, run
 
-from .spsa_inputs import EPS, PAPER, THREATS, generators, images, linear
+from .spsa_inputs import EPS, PAPER, THREATS, generators, linear
 
 pytestmark = pytest.mark.slow
 

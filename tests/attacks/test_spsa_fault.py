@@ -11,9 +11,9 @@ from attacks import spsa
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from robustbench_twicing.seeds import image_keys, random_signs
-from tests.tiny import PREPROCESSING, convnet
+from tests.tiny import PREPROCESSING, convnet, images
 
-from .spsa_inputs import EPS, PAPER, THREATS, generators, images
+from .spsa_inputs import EPS, PAPER, THREATS, generators
 
 
 class CleverhansDraws:

@@ -17,18 +17,11 @@ from robustbench_twicing.evaluation.options import Shard
 from robustbench_twicing.evaluation.progress import Step
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
 from robustbench_twicing.evaluation.tasks import make_task, with_clean_subsets
-from tests.palette import palette, subset_folders, wnid_folders, write
+from tests.palette import palette, run_all, subset_folders, wnid_folders, write
 from tests.tiny import convnet, noise, quick_conditions, text
 
 A = subset_indices("imagenet-a")
 SHIFTED = ("imagenet-a", "imagenet-r")
-
-
-def run_all(datasets: list[Dataset], out: Path, **options: Any) -> Run:
-    """The palette network on several data sets, nothing attacked."""
-    tasks = with_clean_subsets([make_task(data, [clean()]) for data in datasets])
-    models = {"palette": palette()}
-    return evaluate_models(models, tasks, out=out, options=Options(batch_size=64, **options))
 
 
 @pytest.fixture(scope="module")

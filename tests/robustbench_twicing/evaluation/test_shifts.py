@@ -14,17 +14,17 @@ from robustbench_twicing import evaluate
 from robustbench_twicing.classifiers.classifier import Classifier
 from robustbench_twicing.cli.api_conditions import read_conditions
 from robustbench_twicing.conditions.condition import clean
-from robustbench_twicing.data.dataset import Dataset
 from robustbench_twicing.data.imagenet import subset_indices
 from robustbench_twicing.data.opening import open_dataset
 from robustbench_twicing.evaluation.runner import Options, Run, evaluate_models
-from robustbench_twicing.evaluation.tasks import make_task, with_clean_subsets
+from robustbench_twicing.evaluation.tasks import make_task
 from tests.palette import (
     OBJECTNET,
     PREPROCESSING,
     Palette,
     nearest,
     palette,
+    run_all,
     subset_folders,
     wnid_folders,
     write,
@@ -45,13 +45,6 @@ def rows(run: Run, dataset: str) -> dict[str, dict[str, Any]]:
     table = results(run.folder)
     chosen: Any = table[table["dataset"] == dataset].to_dict("records")
     return {row["condition"]: row for row in chosen}
-
-
-def run_all(datasets: list[Dataset], out: Path, **options: Any) -> Run:
-    """The palette network on several data sets, nothing attacked."""
-    tasks = with_clean_subsets([make_task(data, [clean()]) for data in datasets])
-    models = {"palette": palette()}
-    return evaluate_models(models, tasks, out=out, options=Options(batch_size=64, **options))
 
 
 @pytest.fixture(scope="module")
