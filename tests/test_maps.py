@@ -2,6 +2,7 @@
 
 import ast
 import re
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
@@ -135,6 +136,16 @@ def test_every_target_is_in_the_makefile() -> None:
         asked |= set(re.findall("[a-z-]+", words)) - {"make"}
     assert {"check", "test", "quick", "same"} <= asked
     assert asked <= targets
+
+
+@pytest.mark.parametrize(("target", "checks"), [("demo", False), ("quick", True)])
+def test_what_only_checks_need_is_not_set_up_for_the_demo(
+    target: str, checks: bool, tmp_path: Path
+) -> None:
+    command = ["make", "--dry-run", target, f"VENV={tmp_path}"]
+    steps = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "pip install" in steps
+    assert ("mypy" in steps) is checks
 
 
 def test_the_path_of_an_image_has_at_most_15_steps_and_visits_no_module_twice() -> None:
