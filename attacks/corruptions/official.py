@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from robustbench_twicing.data.dataset import Dataset
-from robustbench_twicing.data.decoding import BadImageError, read_rgb
+from robustbench_twicing.data.decoding import BadImageError, read_header, read_rgb
 from robustbench_twicing.data.imagenet_c import OFFICIAL, OTHER_SETS, SIDE, Cell
 from robustbench_twicing.data.preprocessing import Preprocessing
 from robustbench_twicing.errors import MissingImageError, UserError
@@ -18,6 +18,8 @@ from .layout import class_and_stem
 
 CIFAR_C = "cifar-c"
 """The source of images from arrays of CIFAR-10-C or -100-C."""
+LOOKED_AT = 3
+"""Files of a condition whose size is known before any is read."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,25 @@ class OfficialImages:
         present = {name.rpartition(".")[0] for name in self.folder.names()} if self.folder else ()
         names = (str(class_and_stem(data, index)) for index in range(len(data)))
         return sum(name not in present for name in names)
+
+    def other_size(self) -> str:
+        """The size of its first files, like ``299 x 299``, if none is of its `side`; else empty.
+
+        One that is no image is no matter here.
+        """
+        if self.folder is None or self.source in (*OTHER_SETS, CIFAR_C):
+            return ""
+        size = ""
+        for name in self.folder.names()[:LOOKED_AT]:
+            stored = self.folder.find(name.rpartition(".")[0], self.endings)
+            try:
+                width, height, *_ = read_header(stored) if stored else (self.side, self.side)
+            except BadImageError:
+                return ""
+            if (width, height) == (self.side, self.side):
+                return ""
+            size = f"{width} x {height}"
+        return size
 
     def describe(self) -> dict[str, Any]:
         """What decides the pixels; the folder may be moved, not changed."""

@@ -135,6 +135,13 @@ def shortfalls(conditions: Sequence[Condition], data: Dataset) -> list[str]:
             f"no image of {data.name} ({len(data):,} in all) has a file in {official[0].root}; "
             "they are matched by class and name, so give the clean images of these files"
         )
+    first = next((source for source in official if source.folder is not None), None)
+    if first is not None and (size := first.other_size()):
+        raise UserError(
+            f"--imagenet-c {first.root}: {first.cell.id} has images of {size} pixels, and those of "
+            f"source {first.source} are {first.side} x {first.side}; give these, or make them with "
+            "corrupt"
+        )
     for source, count in zip(official, missing, strict=True):
         if count:
             why = f"{count} of {len(data)} images have no file in {source.root}: incomplete"

@@ -154,6 +154,9 @@ def test_files_of_another_size_are_not_imagenet_c(data: Dataset, tmp_path: Path)
     files(tmp_path / "c" / "fog" / "3", data, side=299)
     with pytest.raises(BadImageError, match="is 299 x 299 pixels, not 224 x 224 as in this folder"):
         open_official(tmp_path / "c", FOG).pixels(data, 0, MODEL, seed=0)
+    assert open_official(tmp_path / "c", FOG).other_size() == "299 x 299"
+    files(tmp_path / "right" / "fog" / "3", data)
+    assert open_official(tmp_path / "right", FOG).other_size() == ""
 
 
 @pytest.mark.parametrize(

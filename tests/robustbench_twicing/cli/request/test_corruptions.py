@@ -167,6 +167,22 @@ def test_files_of_other_images_are_refused_before_any_work(
     assert not (site.root / "run").exists()
 
 
+def test_files_of_another_size_are_refused_before_any_work(
+    site: Site, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = site.root / "c"
+    made = ["--corruptions", "fog", "--severities", "3", "--imagenet-c-size", "64"]
+    assert main(["corrupt", "--data", str(site.data), "--out", str(folder), *made]) == 0
+    (folder / "corrupted.json").unlink()
+    capsys.readouterr()
+    assert site.eval("--attacks", "imagenet-c/fog/3", "--imagenet-c", str(folder)) == 1
+    size = "has images of 64 x 64 pixels, and those of source official are 224 x 224; give these"
+    assert capsys.readouterr().err.startswith(
+        f"robustbench-twicing: --imagenet-c {folder}: imagenet-c/fog/3 {size}"
+    )
+    assert not (site.root / "run").exists()
+
+
 @pytest.mark.parametrize("below", ["fog", "fog/3"])
 def test_a_folder_below_that_of_all_corruptions_is_refused(
     below: str, site: Site, capsys: pytest.CaptureFixture[str]
