@@ -1,14 +1,15 @@
 """Time and peak memory of `report` and `compare` over many records.
 
-    python benchmarks/report_speed.py [--labels 2] [--images 2000] [--folder FOLDER] [--corruptions]
+    python benchmarks/report_speed.py [--labels 2] [--images 2000] [--folder FOLDER] [--shards 8]
+        [--corruptions]
 
-Makes run folders, one a label, whose records are seeded random numbers: 111 conditions (clean, and
-FGSM, PGD and SPSA at many budgets) on every image, in the files of a finished run. Then measures,
-each in a process of its own: a bare start of the command line, and the commands named. `--labels 7
---images 50000` are 39 million records, as many as an evaluation of seven models on ImageNet's
-validation images; ready-made runs in a folder that is given are used again. With `--corruptions`
-there are 100 conditions as a whole evaluation has them: clean, three attacks at eight budgets,
-ImageNet-C's 15 corruptions.
+Makes run folders, one a label or a shard, whose records are seeded random numbers: 111 conditions
+(clean, and FGSM, PGD and SPSA at many budgets) on every image, in the files of a finished run. Then
+measures, each in a process of its own: a bare start of the command line, and the commands named.
+`--labels 7 --images 50000` are 39 million records, as many as an evaluation of seven models on
+ImageNet's validation images; ready-made runs in a folder that is given are used again. With
+`--corruptions` there are 100 conditions as a whole evaluation has them: clean, three attacks at
+eight budgets, ImageNet-C's 15 corruptions.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +34,8 @@ from robustbench_twicing.conditions.budgets import parse_budgets
 from robustbench_twicing.conditions.condition import Condition, clean
 from robustbench_twicing.data.imagenet_c import MAIN
 from robustbench_twicing.data.preprocessing import Preprocessing
+from robustbench_twicing.evaluation.options import WHOLE, Shard
+from robustbench_twicing.files.printable import count
 from robustbench_twicing.models.family import ModelRecord
 from robustbench_twicing.records.compaction import compact
 from robustbench_twicing.records.cost import Cost
@@ -68,9 +72,15 @@ def conditions(*, corruptions: bool) -> list[Condition]:
 
 
 def make_run(
-    path: Path, label: str, n_images: int, seed: int, part_size: int, attacked: list[Condition]
+    path: Path,
+    label: str,
+    n_images: int,
+    seed: int,
+    part_size: int,
+    attacked: list[Condition],
+    shard: Shard = WHOLE,
 ) -> None:
-    """One label under all conditions."""
+    """One label under all conditions, or a shard of it."""
     record = ModelRecord(label, "deit", "x.pth", label, "plain", label)
     data = DatasetRecord("val", "files", n_images, "x", "", CLASSES)
     preprocessing = Preprocessing(224, 256, mean=(0.0,) * 3, std=(1.0,) * 3)
@@ -80,12 +90,12 @@ def make_run(
     folder = RunFolder.create_or_continue(path, manifest)
     # A severity fools as often as so many 255ths.
     strength = np.array([_severity(condition) or float(condition.eps) for condition in attacked])
-    for part in folder.missing(evaluation):
+    for part in shard.parts(folder.missing(evaluation)):
         images = np.arange(part * part_size, min((part + 1) * part_size, n_images))
         table = make_records(label, attacked, strength, images, seed)
         costs = {condition.key: Cost(len(images), len(images), 1.0) for condition in attacked}
         folder.write_part(evaluation, part, PartRecords(table, costs))
-    compact(folder, evaluation, lambda: False)
+    compact(folder, evaluation, lambda: False, shard.count)
 
 
 def _severity(condition: Condition) -> float:
@@ -179,6 +189,7 @@ def measure(
     labels: int = 2,
     images: int = 2000,
     part_size: int = 128,
+    shards: int = 1,
     folder: Path | None = None,
     corruptions: bool = False,
 ) -> Iterator[Table]:
@@ -186,36 +197,36 @@ def measure(
     evaluated = conditions(corruptions=corruptions)
     with tempfile.TemporaryDirectory() as temporary:
         root = folder or Path(temporary)
-        runs = [root / f"model{number}" for number in range(labels)]
-        for number, path in enumerate(runs):
-            make_run(path, path.name, images, number, part_size, evaluated)
+        runs = list[Path]()
+        for number, index in product(range(labels), range(1, shards + 1)):
+            runs.append(root / f"model{number}" / (str(index) if shards > 1 else ""))
+            shard = Shard(index, shards)
+            make_run(runs[-1], f"model{number}", images, number, part_size, evaluated, shard)
+        files = [file.stat().st_size for path in runs for file in path.rglob("part-*")]
         rows = []
-        for name, command in _commands([str(path) for path in runs], Path(temporary)).items():
+        names, out = [str(path) for path in runs], Path(temporary)
+        for name, command in _commands(names, out, compared=labels > 1).items():
             measured = run(*command)
             figures = f"{measured.seconds:.2f}", f"{measured.cpu:.2f}", f"{measured.mib:.0f}"
             rows.append([name, *figures])
         size = (Path(temporary) / "page" / "index.html").stat().st_size
     records = labels * images * len(evaluated)
-    about = f"{records:,} records in {labels} runs, parts of {part_size} images, a process each. "
+    place = count(len(runs), "folder")
+    about = f"{records:,} records in {place}, parts of {part_size} images, "
+    about += f"{len(files)} files of {sum(files) / records:.1f} bytes a record; a process each. "
     about += f"The page of {len(evaluated)} conditions has {size / 1e6:.1f} MB."
     yield Table("Reports", ["command", "seconds", "CPU s", "peak MiB"], rows, about)
 
 
-def _commands(folders: list[str], out: Path) -> dict[str, list[str]]:
+def _commands(folders: list[str], out: Path, *, compared: bool) -> dict[str, list[str]]:
+    page = str(out / "page")
     commands = {
         "start of the command line": ["report", "--help"],
         "report": ["report", *folders, "--out", str(out / "report")],
         "report --preset table1": ["report", *folders, "--preset", "table1"],
-        "report --format html": [
-            "report",
-            *folders,
-            "--format",
-            "html",
-            "--out",
-            str(out / "page"),
-        ],
+        "report --format html": ["report", *folders, "--format", "html", "--out", page],
     }
-    if len(folders) > 1:
+    if compared:
         commands["compare"] = ["compare", *folders]
         commands["compare --out"] = ["compare", *folders, "--out", str(out / "compared")]
     return commands
@@ -229,6 +240,7 @@ def main() -> None:
     parser.add_argument("--labels", type=int, default=2)
     parser.add_argument("--images", type=int, default=2000)
     parser.add_argument("--part-size", type=int, default=128)
+    parser.add_argument("--shards", type=int, default=1)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--corruptions", action="store_true")
     show(measure(**vars(parser.parse_args())))

@@ -1,7 +1,10 @@
 """Every part of a run is read once: checked and counted."""
 
+from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +16,7 @@ from numpy.typing import NDArray
 from robustbench_twicing.conditions.condition import CLEAN, Condition
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records.cost import Cost
-from robustbench_twicing.records.manifest import Evaluation
+from robustbench_twicing.records.manifest import MOST_PARTS, Evaluation
 from robustbench_twicing.records.part_files import PartFile
 from robustbench_twicing.records.parts import PartMeta
 from robustbench_twicing.records.run_folder import RunFolder
@@ -64,6 +67,42 @@ class _Group(NamedTuple):
     blocks: list[Block]
 
 
+class _Beside:
+    """What stands beside the records, in order of part, in which seconds are added up.
+
+    Whatever files hold the parts: the last digits of a sum are those of its order.
+    """
+
+    def __init__(self) -> None:
+        self._costs = defaultdict[str, Cost](Cost)
+        self._seconds: dict[str, tuple[array[int], array[float]]] = defaultdict(
+            lambda: (array("q"), array("d"))
+        )
+        self._flags = dict[str, int]()
+
+    def add(self, at: int, meta: PartMeta) -> None:
+        """Of the part that comes at this place of the order."""
+        for flag in meta.flags:
+            self._flags[flag] = min(at, self._flags.get(flag, at))
+        for name, cost in meta.costs.items():
+            self._costs[name].add(cost)
+            places, seconds = self._seconds[name]
+            places.append(at)
+            seconds.append(cost.seconds)
+
+    def costs(self) -> dict[str, Cost]:
+        """Condition key to cost, summed."""
+        sums = dict[str, Cost]()
+        for name, (places, seconds) in self._seconds.items():
+            in_order = np.array(seconds)[np.argsort(places)]
+            sums[name] = replace(self._costs[name], seconds=float(in_order.cumsum()[-1]))
+        return sums
+
+    def flags(self) -> tuple[str, ...]:
+        """As they came."""
+        return tuple(sorted(self._flags, key=self._flags.__getitem__))
+
+
 def check_parts(
     shards: Sequence[tuple[RunFolder, Evaluation]],
     conditions: Sequence[Condition],
@@ -84,9 +123,10 @@ def check_parts(
         for folder, evaluation in shards
         for file in folder.files(evaluation)
     ]
+    places = {folder.path: place for place, (folder, _) in enumerate(shards)}
     positions = {condition.key: code for code, condition in enumerate(conditions)}
     plan = _plan(conditions, shards[0][0].manifest.mode)
-    tally, costs, flags = Tally(plan), dict[str, Cost](), dict[str, None]()
+    tally, beside = Tally(plan), _Beside()
     images, files = list[str](), dict[tuple[int, range | None], list[Path]]()
     unknown = twice = False
     size = shards[0][0].manifest.part_size
@@ -97,12 +137,9 @@ def check_parts(
         for tasks, group in zip(groups, checked, strict=True):
             unknown, twice = unknown or group.unknown, twice or group.twice
             images += group.images
-            for meta in group.metas:
-                flags.update(dict.fromkeys(meta.flags))
-                for name, cost in meta.costs.items():
-                    if name not in costs:
-                        costs[name] = Cost()
-                    costs[name].add(cost)
+            numbers = (part for _, _, file in tasks for part in file.parts)
+            for part, meta in zip(numbers, group.metas, strict=True):
+                beside.add(places[tasks[0][0].path] * MOST_PARTS + part, meta)
             for (_, _, file), columns in zip(tasks, group.columns, strict=True):
                 some = None if file.whole else _images(file.parts, size)
                 files.setdefault((columns, some), []).append(file.path)
@@ -114,7 +151,7 @@ def check_parts(
         raise UserError(f"{path} has records of a condition that its run.json does not name")
     suspect = twice or len(set(images)) < len(images)
     of_files = tuple(Files(tuple(paths), some) for (_, some), paths in files.items())
-    return Checked(of_files, costs, tuple(flags), suspect, tally)
+    return Checked(of_files, beside.costs(), beside.flags(), suspect, tally)
 
 
 def _groups(work: Sequence[Task], most: int) -> Iterator[list[Task]]:
@@ -132,8 +169,8 @@ def _groups(work: Sequence[Task], most: int) -> Iterator[list[Task]]:
 
 
 def _images(parts: range, size: int) -> range:
-    """Their positions in the data set."""
-    return range(parts.start * size, parts.stop * size)
+    """Their positions in the data set, and those between, which their file does not have."""
+    return range(parts[0] * size, (parts[-1] + 1) * size)
 
 
 def _plan(conditions: Sequence[Condition], mode: str) -> Plan:

@@ -140,7 +140,7 @@ def _evaluate(context: Context, task: Task, work: Work, options: Options, stop: 
     """One model, on its device, on one data set: parts that are missing, then error rows again."""
     data, folder, evaluation = context.data, work.folder, work.evaluation
     size = folder.manifest.part_size
-    compact(folder, evaluation, lambda: stop.now)
+    compact(folder, evaluation, lambda: stop.now, options.shard.count)
     maker, conditions = prepare(work, task, context.classifier.preprocessing, options)
     sources = maker.sources
     left = unfinished(work)
@@ -177,13 +177,13 @@ def _evaluate(context: Context, task: Task, work: Work, options: Options, stop: 
                     folder.write_part(evaluation, clean.part, work.records(clean.part, compute))
                     owner.release(clean.part)
                     if not keys:  # else claims on further parts, which are there, are held ahead
-                        compact_around(folder, evaluation, clean.part, owner)
+                        compact_around(folder, evaluation, clean.part, owner, options.shard.count)
                     images = len(clean.indices) + len(clean.absent)
                     context.report(Step(context.label, "", images, 0))
                     stop.part_ends()
                     if stop.now:
                         return
-    compact(folder, evaluation, lambda: stop.now)
+    compact(folder, evaluation, lambda: stop.now, options.shard.count)
 
 
 def _store(folder: RunFolder, options: Options) -> AdversarialStore | None:

@@ -6,8 +6,9 @@ only then they go.
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple, Self
 
 import pyarrow as pa
 
@@ -16,32 +17,35 @@ from ..files.atomic import asked, final_name, is_left_over, write_atomically
 from ..files.stamp import stamp_of
 from .locks import Ownership, sole_user
 from .manifest import SETTINGS, Evaluation
-from .part_files import PartFile, file_name, parts_in, proofs_in
+from .part_files import file_name, held_parts, parts_in, proofs_in
 from .parts import PartRecords, read_parts, write_parts
 from .run_folder import RunFolder
 
 log = logging.getLogger(__name__)
 FEW = 16
-"""Files of a range that stay as they are."""
+"""Parts of an evaluation that stay as they are."""
 MOST_RECORDS = 2**18
 """Of a file of several parts."""
 FEWEST_PARTS, MOST_RANGES = 64, 32
 """Of a range, and of an evaluation, as far as `MOST_RECORDS` allows."""
 
 
-def compact(folder: RunFolder, evaluation: Evaluation, stopped: Callable[[], bool]) -> None:
+def compact(
+    folder: RunFolder, evaluation: Evaluation, stopped: Callable[[], bool], shards: int = 1
+) -> None:
     """Make one file of every range of parts that is all there, and remove what killed writers left.
 
     Args:
         folder: of the run; one that may only be read stays as it is.
         evaluation: as in its manifest.
         stopped: asked before every range whether to end there.
+        shards: of the run, as far as this process knows: a folder may hold every so many-th part.
 
     Raises:
         UserError: the folder cannot be looked into.
     """
-    files, place = folder.files(evaluation), folder.parts_folder(evaluation)
-    due = [parts for parts in _ranges(folder, evaluation) if _is_due(files, parts)]
+    place = folder.parts_folder(evaluation)
+    due = [*_Held.now(folder, evaluation).due(shards)]
     left = [path for path in asked(place, lambda: [*place.iterdir()]) or [] if is_left_over(path)]
     if not (due or left) or not os.access(place, os.W_OK):
         return
@@ -65,40 +69,113 @@ def _remove_left_over(path: Path, owner: Ownership) -> None:
                 path.unlink(missing_ok=True)
 
 
-def compact_around(folder: RunFolder, evaluation: Evaluation, part: int, owner: Ownership) -> None:
-    """Make one file of the range of a part, if all of it is there.
+def compact_around(
+    folder: RunFolder, evaluation: Evaluation, part: int, owner: Ownership, shards: int = 1
+) -> None:
+    """Make one file of a range with this part, if all of it is there.
 
     Args:
         folder: of the run.
         evaluation: as in its manifest.
         part: that was written just now.
         owner: has no claims on other parts that have been written.
+        shards: as of `compact`.
     """
-    (parts,) = (parts for parts in _ranges(folder, evaluation) if part in parts)
-    if _is_due(folder.files(evaluation), parts):
-        _compact(folder, evaluation, parts, owner)
+    for parts in _Held.now(folder, evaluation).due(shards):
+        if part in parts:
+            _compact(folder, evaluation, parts, owner)
 
 
-def _ranges(folder: RunFolder, evaluation: Evaluation) -> Iterator[range]:
-    """Of parts that become one file each."""
-    count = folder.part_count(evaluation)
-    most = MOST_RECORDS // (folder.manifest.part_size * max(1, len(evaluation.conditions)))
-    length = max(1, min(most, max(FEWEST_PARTS, -(-count // MOST_RANGES))))
-    for first in range(0, count, length):
-        yield range(first, min(first + length, count))
+class _Layout(NamedTuple):
+    """Which parts may become one file: so many neighbours, or as many of a shard.
+
+    Attributes:
+        total: of all parts; too few of them stay as they are.
+        length: of a range.
+    """
+
+    total: int
+    length: int
+
+    @classmethod
+    def of(cls, folder: RunFolder, evaluation: Evaluation) -> Self:
+        """That of an evaluation, whoever works on it."""
+        count = folder.part_count(evaluation)
+        most = MOST_RECORDS // (folder.manifest.part_size * max(1, len(evaluation.conditions)))
+        return cls(count, max(1, min(most, max(FEWEST_PARTS, -(-count // MOST_RANGES)))))
+
+    def block(self, parts: range) -> range:
+        """The parts among which a range has every one, or every so many-th."""
+        size = self.length * parts.step
+        first = parts[0] // size * size
+        return range(first, min(first + size, self.total))
+
+    def ranges(self, step: int) -> Iterator[range]:
+        """All of one step, block by block."""
+        for number in range(0, self.total if self.total > FEW else 0, self.length * step):
+            block = self.block(range(number, number + 1, step))
+            yield from (range(first, block.stop, step) for first in block[:step])
 
 
-def _is_due(files: Sequence[PartFile], parts: range) -> bool:
-    """Whether a range is all there, in more files than need be."""
-    inside = [one for one in files if one.parts[0] in parts or one.parts[-1] in parts]
-    held = sum(len(file.parts) for file in inside)
-    if held < len(parts) or not all(_within(file.holds, parts) for file in inside):
-        return False
-    return len(inside) > FEW or not all(file.whole for file in inside)
+class _Held(NamedTuple):
+    """What the files hold that are there, whether it counts or not.
+
+    Attributes:
+        layout: of the evaluation.
+        files: what each of them holds.
+        by_part: those that hold a part.
+    """
+
+    layout: _Layout
+    files: Sequence[range]
+    by_part: Mapping[int, Sequence[range]]
+
+    @classmethod
+    def now(cls, folder: RunFolder, evaluation: Evaluation) -> Self:
+        """By one look into the folder."""
+        layout, by_part = _Layout.of(folder, evaluation), dict[int, list[range]]()
+        with folder.reading():
+            files = [*held_parts(folder.parts_folder(evaluation), layout.total).values()]
+        for parts in files:
+            for part in parts:
+                by_part.setdefault(part, []).append(parts)
+        return cls(layout, files, by_part)
+
+    @property
+    def joined(self) -> Sequence[range]:
+        """Of files with several parts."""
+        return [parts for parts in self.files if len(parts) > 1]
+
+    def is_due(self, parts: range) -> bool:
+        """Whether a range is all there, in more files than need be.
+
+        No two files share some of their parts, of which the records of one might be older. Nor do
+        two steps share a block, where ranges of both would have gaps that nothing fills.
+        """
+        if not all(part in self.by_part for part in parts):
+            return False
+        files = {held for part in parts for held in self.by_part[part]}
+        block = self.layout.block(parts)
+        return (
+            len(files) > 1
+            and all(map(set(parts).issuperset, files))
+            and not any(
+                held.step != parts.step and _meet(self.layout.block(held), block)
+                for held in self.joined
+            )
+        )
+
+    def due(self, shards: int) -> Iterator[range]:
+        """Of neighbours, and of shards whose number this process knows or the files say.
+
+        Where several are in the way of each other, that is decided by which comes first.
+        """
+        for step in dict.fromkeys([1, shards, *(parts.step for parts in self.joined)]):
+            yield from filter(self.is_due, self.layout.ranges(step))
 
 
-def _within(inner: range, outer: range) -> bool:
-    return inner[0] in outer and inner[-1] in outer
+def _meet(first: range, second: range) -> bool:
+    return max(first.start, second.start) < min(first.stop, second.stop)
 
 
 def _compact(folder: RunFolder, evaluation: Evaluation, parts: range, owner: Ownership) -> None:
@@ -106,7 +183,7 @@ def _compact(folder: RunFolder, evaluation: Evaluation, parts: range, owner: Own
     try:
         with owner.alone(parts) as alone:
             # Another process may have done it between the two questions.
-            if alone and _is_due(folder.files(evaluation), parts):
+            if alone and _Held.now(folder, evaluation).is_due(parts):
                 folder.check_still_there()
                 _join(folder, evaluation, parts)
     except (UserError, OSError) as error:
@@ -116,19 +193,29 @@ def _compact(folder: RunFolder, evaluation: Evaluation, parts: range, owner: Own
 def _join(folder: RunFolder, evaluation: Evaluation, parts: range) -> None:
     """One file in the place of others, which are removed once it was read back from the disk."""
     path = folder.parts_folder(evaluation) / file_name(parts)
-    records = [of_part for _, of_part in folder.some_parts(evaluation, parts)]
-    if len(records) < len(parts):  # somebody removes the folder, or moves it
-        raise UserError(f"{path.parent} had all of them, and has {len(records)} by now")
-    belongs_to = folder.belongs_to(evaluation, parts)
+    there = dict(folder.some_parts(evaluation, parts))
+    if len(there) < len(parts):  # somebody removes the folder, or moves it
+        raise UserError(f"{path.parent} had all of them, and has {len(there)} by now")
+    belongs_to, records = folder.belongs_to(evaluation, parts), [there[part] for part in parts]
     write_atomically(path, lambda file: _write_proved(file, records, belongs_to))
     with sole_user(folder.path / SETTINGS) as nobody_reads:
-        for other in path.parent.iterdir() if nobody_reads else ():
-            held = parts_in(final_name(other))
-            if held and _within(held, parts) and other != path:
+        given_way = _inside(path.parent, parts) if nobody_reads else []
+        for other in given_way:
+            if other != path:
                 other.unlink(missing_ok=True)
     proofs = proofs_in(folder.parts_folder(evaluation))
     proofs.add(path, stamp_of(path), belongs_to)
     proofs.keep()
+
+
+def _inside(folder: Path, parts: range) -> list[Path]:
+    """Files of some of these parts, half written or not, in the order in which they may go.
+
+    A wider file goes first: what it holds may be older than what the narrower one does.
+    """
+    held = [(parts_in(final_name(path)), path) for path in folder.iterdir()]
+    inside = [(len(of), path) for of, path in held if of and set(parts).issuperset(of)]
+    return [path for _, path in sorted(inside, reverse=True)]
 
 
 def _write_proved(path: Path, parts: Sequence[PartRecords], belongs_to: str) -> None:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import Self
@@ -160,13 +161,14 @@ class Ownership:
 
     @contextmanager
     def alone(self, parts: range) -> Iterator[bool]:
-        """Whether nobody else works on neighbouring parts inside, as only locks can tell."""
-        claimed = self.claim(parts[0], len(parts))
+        """Whether nobody else works on some parts inside, as only locks can tell."""
+        rows = [(parts[0], len(parts))] if parts.step == 1 else [(part, 1) for part in parts]
+        claimed = [*takewhile(lambda row: self.claim(*row), rows)]
         try:
-            yield claimed and self.possible
+            yield claimed == rows and self.possible
         finally:
-            if claimed:
-                self.release(parts[0], len(parts))
+            for row in claimed:
+                self.release(*row)
 
     def claimed(self, parts: Iterable[int], is_written: Callable[[int], bool]) -> Iterator[int]:
         """Those parts that are not written and that nobody else works on, claimed one by one.

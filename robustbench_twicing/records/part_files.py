@@ -1,10 +1,12 @@
 """Which files of parts there are, and what is known of them without reading all of them.
 
 A file holds one part, as it was evaluated, or a range of them, when all of the range were there:
-``part-000007.parquet``, ``part-000000-000017.parquet``. A narrower file goes before a wider one.
+``part-000007.parquet``, ``part-000000-000017.parquet``; of a shard, the range may be every eighth
+part: ``part-000002-000506-by-8.parquet``. A file of fewer parts goes before one of more.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -26,8 +28,8 @@ class PartFile(NamedTuple):
     Attributes:
         path: of the file.
         holds: the parts that are in it.
-        parts: those among them that no narrower file holds: after a second attempt at a part, and
-            until both are one file, its own file has the records that count.
+        parts: those among them that no narrower file holds, or some of these: after a second
+            attempt at a part, and until both are one file, its own file has the records that count.
     """
 
     path: Path
@@ -42,26 +44,27 @@ class PartFile(NamedTuple):
     @property
     def positions(self) -> slice:
         """Where in the file those are that count."""
-        return slice(self.parts.start - self.holds.start, self.parts.stop - self.holds.start)
+        return slice(self.holds.index(self.parts[0]), self.holds.index(self.parts[-1]) + 1)
 
 
 def file_name(parts: range) -> str:
     """Of the file that holds these parts."""
     last = f"-{parts[-1]:06d}" if len(parts) > 1 else ""
-    return f"part-{parts[0]:06d}{last}.parquet"
+    step = f"-by-{parts.step}" if last and parts.step > 1 else ""
+    return f"part-{parts[0]:06d}{last}{step}.parquet"
 
 
 def parts_in(name: str) -> range | None:
     """The parts that a file of this name holds; None for other names."""
-    match = re.fullmatch(r"part-(\d{6,7})(?:-(\d{6,7}))?\.parquet", name)
+    match = re.fullmatch(r"part-(\d{6,7})(?:-(\d{6,7})(?:-by-([1-9]\d{0,6}))?)?\.parquet", name)
     if match is None:
         return None
-    parts = range(int(match[1]), int(match[2] or match[1]) + 1)
+    parts = range(int(match[1]), int(match[2] or match[1]) + 1, int(match[3] or 1))
     return parts if parts and file_name(parts) == name else None
 
 
-def part_files(folder: Path, count: int) -> list[PartFile]:
-    """The parts that are there and the files that have them, in order.
+def held_parts(folder: Path, count: int) -> dict[str, range]:
+    """The names of all files of parts, in order, and what they hold.
 
     Args:
         folder: of the parts of an evaluation, whether it is there or not.
@@ -71,16 +74,37 @@ def part_files(folder: Path, count: int) -> list[PartFile]:
         UserError: the folder cannot be looked into.
     """
     names = sorted(path.name for path in asked(folder, lambda: [*folder.iterdir()]) or [])
-    files = [(name, parts) for name in names if (parts := parts_in(name))]
-    held = dict[int, tuple[str, range]]()
-    for name, parts in sorted(files, key=lambda file: -len(file[1])):  # the narrowest is last
-        if parts.stop <= count:
-            held.update(dict.fromkeys(parts, (name, parts)))
-    runs = [list(run) for _, run in groupby(sorted(held), key=held.__getitem__)]
-    return [
-        PartFile(folder / held[run[0]][0], held[run[0]][1], range(run[0], run[-1] + 1))
-        for run in runs
-    ]
+    files = ((name, parts_in(name)) for name in names)
+    return {name: parts for name, parts in files if parts and parts[-1] < count}
+
+
+def part_files(folder: Path, count: int) -> list[PartFile]:
+    """The parts that are there and the files that have them, in order of the first part.
+
+    Arguments and errors as of `held_parts`.
+    """
+    files = held_parts(folder, count)
+    holder = dict[int, str]()
+    for name in sorted(files, key=lambda name: -len(files[name])):  # the narrowest is last
+        holder.update(dict.fromkeys(files[name], name))
+    counting = dict[str, list[int]]()
+    for part in sorted(holder):
+        counting.setdefault(holder[part], []).append(part)
+    return sorted(
+        (
+            PartFile(folder / name, files[name], parts)
+            for name, some in counting.items()
+            for parts in _ranges(some, files[name].step)
+        ),
+        key=lambda file: file.parts[0],
+    )
+
+
+def _ranges(parts: Sequence[int], step: int) -> Iterator[range]:
+    """Sorted numbers as ranges of one step, to which all of them belong."""
+    for _, run in groupby(enumerate(parts), lambda at: at[1] - step * at[0]):
+        numbers = [part for _, part in run]
+        yield range(numbers[0], numbers[-1] + 1, step)
 
 
 def may_have_errors(path: Path) -> bool:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -173,10 +174,11 @@ class RunFolder:
         )
 
     def belongs_to(self, evaluation: Evaluation, parts: range) -> str:
-        """What a file is of: this manifest, this model and data set, this range of images."""
+        """What a file is of: this manifest, this model and data set, these parts."""
         names = f"{json.dumps(evaluation.label)}, {json.dumps(evaluation.dataset.name)}"
         last = f"-{parts[-1]}" if len(parts) > 1 else ""
-        return digest(f"[{self._settings_text}, {names}, {parts[0]}{last}]")
+        step = f" by {parts.step}" if last and parts.step > 1 else ""
+        return digest(f"[{self._settings_text}, {names}, {parts[0]}{last}{step}]")
 
     def read(
         self, evaluation: Evaluation, file: PartFile, coded: Sequence[str] = ()
@@ -202,7 +204,7 @@ class RunFolder:
     def some_parts(
         self, evaluation: Evaluation, wanted: Iterable[int]
     ) -> Iterator[tuple[int, PartRecords]]:
-        """Those of some parts that are there, in order; errors as of `read`."""
+        """Those of some parts that are there, file by file; errors as of `read`."""
         some = set(wanted)
         with self.reading():
             for file in self.files(evaluation):
@@ -222,7 +224,8 @@ class RunFolder:
     def parts(self, evaluation: Evaluation) -> PartRecords:
         """All parts of an evaluation that are there; errors as of `read`."""
         tables, costs, flags = [RECORD_SCHEMA.empty_table()], dict[str, Cost](), dict[str, None]()
-        for _, records in self.some_parts(evaluation, range(self.part_count(evaluation))):
+        some = self.some_parts(evaluation, range(self.part_count(evaluation)))
+        for _, records in sorted(some, key=itemgetter(0)):
             tables.append(records.table)
             flags.update(dict.fromkeys(records.flags))
             for name, cost in records.costs.items():

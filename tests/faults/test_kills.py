@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from robustbench_twicing.evaluation.options import Shard
+from robustbench_twicing.evaluation.options import WHOLE, Shard
 from robustbench_twicing.evaluation.runner import Run
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.faults.working import BATCH, IMAGES, end, start
@@ -57,6 +57,28 @@ def test_a_killed_process_loses_and_doubles_nothing(
     assert done.complete
     assert len(done.records()) == 4 * IMAGES
     assert text(done.records()) == wanted
+
+
+@pytest.mark.parametrize("kill", range(KILLS // 2))
+def test_a_killed_shard_is_gone_on_with_as_it_was_and_as_all(
+    kill: int, undisturbed: tuple[str, float], tmp_path: Path
+) -> None:
+    """Every other time another shard works on the same folder and is left alone."""
+    wanted, seconds = undisturbed
+    out = tmp_path / "run"
+    victim = start(out, Shard(2, 3), joined=True)
+    others = [start(out, Shard(1, 3), joined=True)] if kill % 2 else []
+    time.sleep(random.Random(kill).uniform(0, seconds / 2))
+    victim.kill()
+    assert end(victim) in (-signal.SIGKILL, 0)
+    assert [end(other) for other in others] == [0] * len(others)
+    for shard, files in ((Shard(2, 3), 1 + len(others)), (WHOLE, 3)):
+        kept = costs(out)
+        assert end(start(out, shard, joined=True)) == 0
+        assert kept.items() <= costs(out).items(), "a whole part was redone"
+        assert len(list(out.rglob("*part-*-by-3.parquet"))) == files
+        assert len(list(out.rglob("*part-*"))) == files
+    assert text(Run(RunFolder.open(out)).records()) == wanted
 
 
 def costs(out: Path) -> dict[int, str]:

@@ -169,7 +169,7 @@ def look(request: RunRequest, advance: Advance = unseen) -> Standing | None:
         by_name = {task.data.name: task for task in request.tasks}
         for work in standing.works:
             of = work.evaluation
-            compact(standing.folder, of, lambda: False)
+            compact(standing.folder, of, lambda: False, request.options.shard.count)
             seen_as = request.models[of.label].preprocessing
             prepare(work, by_name[of.dataset.name], seen_as, request.options)
     return standing

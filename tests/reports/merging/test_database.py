@@ -2,7 +2,7 @@
 
 import gc
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pandas as pd
@@ -17,6 +17,9 @@ from reports.merging.runs import Runs
 from robustbench_twicing.conditions.condition import clean
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import compaction, locks
+from robustbench_twicing.records.cost import Cost
+from robustbench_twicing.records.manifest import Evaluation
+from robustbench_twicing.records.parts import PartRecords
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import FIRST_SCHEMA, RECORD_SCHEMA
 from tests.reports.made import Outcomes, entry, runs_of, write_run
@@ -167,40 +170,73 @@ def test_a_run_is_counted_as_pandas_counts_it(tmp_path: Path) -> None:
         assert row.linf_255_max == 255 * mine["linf"].max()
 
 
+def again(folder: RunFolder, one: Evaluation, part: int, cost: Cost) -> None:
+    """Write other records of a part; the sum of the seconds depends on their order."""
+    old = folder.part(one, part)
+    loss = pa.array([cost.seconds] * len(old.table))
+    table = old.table.set_column(old.table.column_names.index("loss"), "loss", loss)
+    costs = dict.fromkeys(old.costs, cost)
+    folder.write_part(one, part, PartRecords(table, costs, (f"flag-{3 * part % 7}",)))
+
+
+def write_shard(path: Path, number: int, shards: int) -> RunFolder:
+    """Some of ten parts of two models."""
+    outcomes = {name: [(7 * n + n * n) % 9 for n in range(20)] for name in ("clean", "pgd@1/255")}
+    shard = number + 1, shards
+    folder: RunFolder = write_run(path, {"a": outcomes, "b": outcomes}, part_size=2, shard=shard)
+    for one in folder.manifest.evaluations:
+        for part in range(number, 10, shards):
+            again(folder, one, part, cost=Cost(1, 0, 1 / (part + 3)))
+    return folder
+
+
+def join(folders: Iterable[RunFolder], shards: int) -> int:
+    """How many files there are then."""
+    for folder in folders:
+        for one in folder.manifest.evaluations:
+            compaction.compact(folder, one, lambda: False, shards)
+    return sum(len([*folder.path.rglob("part-*")]) for folder in folders)
+
+
+@pytest.mark.parametrize(("shards", "apart"), [(1, False), (3, True), (3, False)])
 def test_small_files_that_became_one_are_the_same_records(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shards: int, apart: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also while they do, and where a part was computed again since."""
+    """Also while they do, and where a part was computed again since.
+
+    Shards have a folder each, or all are in one, the first of which became a file before.
+    """
     monkeypatch.setattr(compaction, "FEW", 1)
     monkeypatch.setattr(locks, "PATIENCE", 0.0)
-    plain, folder = (
-        write_run(tmp_path / name, {"a": OUTCOMES, "b": OUTCOMES}, part_size=2)
-        for name in ("plain", "joined")
-    )
-    evaluations = folder.manifest.evaluations
 
-    def files() -> int:
-        for one in evaluations:
-            compaction.compact(folder, one, lambda: False)
-        return len(list((folder.path / "parts").rglob("part-*")))
+    def write(name: str) -> list[RunFolder]:
+        folders = {}
+        for number in range(shards):
+            path = tmp_path / name / f"{number * apart}"
+            folders[path] = write_shard(path, number, shards)
+            if name == "joined" and number == 0 < shards - 1:
+                assert join(folders.values(), shards) == 2
+        return [*folders.values()]
 
     def same(runs: Runs) -> None:
-        wanted = merge([plain])
-        pd.testing.assert_frame_equal(runs.records, wanted.records)
-        pd.testing.assert_frame_equal(runs.of(1), wanted.of(1))
-        pd.testing.assert_frame_equal(results(runs), results(wanted))
+        wanted = merge(plain)
+        assert runs.records.equals(wanted.records)
+        assert runs.of(1).equals(wanted.of(1))
+        assert results(runs).equals(results(wanted))
+        assert [(one.cost, one.flags) for one in runs.entries] == [
+            (one.cost, one.flags) for one in wanted.entries
+        ]
 
-    runs = merge([folder])
-    assert files() > len(evaluations)
+    plain, joined = write("plain"), write("joined")
+    runs = merge(joined)
+    assert join(joined, shards) > 2 * shards
     same(runs)  # by what it has listed
-    same(merge([folder]))
+    same(merge(joined))
     del runs
     gc.collect()
-    assert files() == len(evaluations)
-    same(merge([folder]))
+    assert join(joined, shards) == 2 * shards
+    same(merge(joined))
     gc.collect()
-    part = folder.part(evaluations[0], 1)
-    table = part.table.set_column(13, "loss", pa.array([9.0] * len(part.table)))
-    for one in (plain, folder):
-        one.write_part(evaluations[0], 1, part._replace(table=table))
-    same(merge([folder]))
+    for folders in (plain, joined):
+        again(folders[0], folders[0].manifest.evaluations[0], 3, Cost(2, 1, 9.0))
+    same(merge(joined))

@@ -8,7 +8,7 @@ import pytest
 from robustbench_twicing.records import compaction
 from robustbench_twicing.records.parts import Records
 from robustbench_twicing.records.run_folder import RunFolder
-from tests.robustbench_twicing.records.compaction.made import ABOUT, written
+from tests.robustbench_twicing.records.compaction.made import WHOLE, Case, written
 
 
 @pytest.fixture(autouse=True)
@@ -18,13 +18,19 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return written(tmp_path_factory.mktemp("original") / "run").path
+def case() -> Case:
+    """Other ones are asked for by parameters."""
+    return WHOLE
 
 
 @pytest.fixture(scope="module")
-def wanted(original: Path) -> Records:
-    return RunFolder.open(original).records(ABOUT)
+def original(case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return written(tmp_path_factory.mktemp("original") / "run", case=case).path
+
+
+@pytest.fixture(scope="module")
+def wanted(original: Path, case: Case) -> Records:
+    return RunFolder.open(original).records(case.about)
 
 
 @pytest.fixture

@@ -10,14 +10,12 @@ import pytest
 from robustbench_twicing.records import compaction
 from robustbench_twicing.records.compaction import compact, compact_around
 from robustbench_twicing.records.cost import Cost
-from robustbench_twicing.records.manifest import Manifest
 from robustbench_twicing.records.parts import Records, write_parts
 from robustbench_twicing.records.run_folder import RunFolder
 from robustbench_twicing.records.schema import EARLIER_SCHEMAS, SCHEMA_VERSION
-from tests.plain_manifest import plain_condition, plain_evaluation
+from tests.plain_manifest import plain_evaluation
 from tests.robustbench_twicing.records.compaction.made import (
     ABOUT,
-    FEW,
     PARTS,
     SIZE,
     check,
@@ -62,22 +60,6 @@ def test_the_last_part_of_a_range_completes_it(tmp_path: Path, wanted: Records) 
         compact_around(folder, ABOUT, 4, owner)
     assert names(folder) == ["part-000000-000005.parquet"]
     check(folder, wanted)
-
-
-@pytest.mark.parametrize(
-    ("images", "size", "conditions", "most"),
-    [(50_000, 128, 111, 34), (50_000, 32, 111, 40), (50_000, 32, 1, 40), (50_000, 1, 1, 32)],
-)
-def test_a_finished_run_has_some_dozens_of_files(
-    images: int, size: int, conditions: int, most: int, tmp_path: Path
-) -> None:
-    about = plain_evaluation("m", images, {f"pixel:c{i}": images for i in range(conditions)})
-    keys = tuple(plain_condition(f"c{i}") for i in range(conditions))
-    folder = RunFolder(tmp_path, Manifest((about,), keys, 0, size))
-    ranges = list(compaction._ranges(folder, about))
-    assert [number for parts in ranges for number in parts] == list(range(-(-images // size)))
-    assert sum(1 if len(parts) > FEW else len(parts) for parts in ranges) <= most
-    assert max(map(len, ranges)) * size * conditions <= compaction.MOST_RECORDS
 
 
 def test_a_second_attempt_goes_before_the_larger_file(folder: RunFolder, tmp_path: Path) -> None:

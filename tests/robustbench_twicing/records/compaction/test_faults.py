@@ -17,10 +17,21 @@ from reports import merge
 from robustbench_twicing.errors import UserError
 from robustbench_twicing.records import compaction, locks
 from robustbench_twicing.records.compaction import compact_around
+from robustbench_twicing.records.part_files import file_name
 from robustbench_twicing.records.parts import Records
 from robustbench_twicing.records.run_folder import RunFolder
 from tests.faults.calls import Failing, watched
-from tests.robustbench_twicing.records.compaction.made import ABOUT, PARTS, SIZE, check, go, names
+from tests.robustbench_twicing.records.compaction.made import (
+    CASES,
+    PARTS,
+    SIZE,
+    THIRD,
+    WHOLE,
+    Case,
+    check,
+    go,
+    names,
+)
 from tests.robustbench_twicing.records.test_run_folder import part
 
 try:
@@ -29,46 +40,52 @@ except ImportError:  # not a POSIX system
     resource = None  # type: ignore[assignment]
 
 LAST = PARTS - 1
-DONE = ["part-000000-000005.parquet"]
 FULL = (errno.ENOSPC, errno.EDQUOT)
 BROKEN = (errno.EIO, errno.EMFILE, errno.ENOLCK)
 
 
 @pytest.fixture(scope="module")
-def begun(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def begun(original: Path, case: Case, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run without its last part."""
     path = shutil.copytree(original, tmp_path_factory.mktemp("begun") / "run")
-    RunFolder.open(path).part_path(ABOUT, LAST).unlink()
+    RunFolder.open(path).part_path(case.about, case.parts[LAST]).unlink()
     return path
 
 
-def finish(folder: RunFolder) -> None:
+def finish(folder: RunFolder, case: Case) -> None:
     """Write the last part and put all into one file, like the process that comes to it last."""
-    go(folder)
-    with folder.owner(ABOUT) as owner:
-        for number in owner.claimed([LAST], lambda number: folder.is_there(ABOUT, number)):
-            folder.write_part(ABOUT, number, part(SIZE * number))
+    go(folder, case)
+    about, last = case.about, case.parts[LAST:]
+    with folder.owner(about) as owner:
+        for number in owner.claimed(last, lambda number: folder.is_there(about, number)):
+            folder.write_part(about, number, part(SIZE * number))
             owner.release(number)
-            compact_around(folder, ABOUT, number, owner)
-    go(folder)
+            compact_around(folder, about, number, owner, case.shards)
+    go(folder, case)
 
 
-def check_some(folder: RunFolder, wanted: Records) -> None:
+def check_some(folder: RunFolder, case: Case, wanted: Records) -> None:
     """All but perhaps the last part are there, once."""
-    frame = folder.records(ABOUT).frame
+    frame = folder.records(case.about).frame
     assert len(frame) in (SIZE * LAST, SIZE * PARTS)
     pd.testing.assert_frame_equal(frame, wanted.frame.head(len(frame)))
 
 
 def stray(folder: RunFolder) -> list[str]:
-    return [name for name in names(folder) if not re.fullmatch(r"part-[0-9-]+\.parquet", name)]
+    return [
+        name for name in names(folder) if not re.fullmatch(r"part-[0-9-]+(by-3)?\.parquet", name)
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "codes", [FULL, (errno.EROFS,), BROKEN], ids=["full", "read-only", "broken"]
+    ("case", "codes"),
+    [(WHOLE, FULL), (WHOLE, BROKEN), (THIRD, (errno.EROFS,)), (THIRD, BROKEN)],
+    ids=["full", "broken", "third-read-only", "third-broken"],
+    scope="module",
 )
 def test_every_call_fails_in_turn(
+    case: Case,
     codes: Sequence[int],
     begun: Path,
     wanted: Records,
@@ -87,24 +104,24 @@ def test_every_call_fails_in_turn(
         problem = ""
         try:
             with watched(folder.path, failing):
-                finish(folder)
+                finish(folder, case)
         except UserError as error:
             problem = str(error)
         ends.add("an error" if problem else "a warning" if caplog.messages else "nothing is said")
         assert not problem or os.strerror(code) in problem
         assert "\n" not in problem
-        check_some(folder, wanted)
+        check_some(folder, case, wanted)
         assert not stray(folder) or codes is not FULL  # others may not let it be removed
-        finish(RunFolder.open(folder.path))
-        assert names(folder) == DONE
-        check(folder, wanted)
+        finish(RunFolder.open(folder.path), case)
+        assert names(folder) == case.done
+        check(folder, wanted, case)
         if failing.calls < call:
             break
     assert ends == {"an error", "a warning", "nothing is said"}
     assert call > 50
 
 
-def finish_and_die(path: Path, call: int) -> None:
+def finish_and_die(path: Path, case: Case, call: int) -> None:
     """The process is no more from this call on: it tidies nothing up."""
     compaction.FEW, locks.PATIENCE = 4, 0.0
     made = count(1)
@@ -114,15 +131,16 @@ def finish_and_die(path: Path, call: int) -> None:
             os._exit(9)
 
     with watched(path, answer):
-        finish(RunFolder.open(path))
+        finish(RunFolder.open(path), case)
 
 
 def start(pipe: Connection) -> None:
-    """Processes with nothing to import, as asked for: a folder, and the last call of each."""
+    """Processes with nothing to import, as asked for: folder, case, and the last call of each."""
     while job := pipe.recv():
-        path, calls = job
+        *about, calls = job
         processes = [
-            get_context("fork").Process(target=finish_and_die, args=(path, call)) for call in calls
+            get_context("fork").Process(target=finish_and_die, args=(*about, call))
+            for call in calls
         ]
         for process in processes:
             process.start()
@@ -141,18 +159,19 @@ def starter() -> Iterator[Connection]:
     process.join()
 
 
-def phase(folder: RunFolder) -> tuple[int, str, bool]:
+def phase(folder: RunFolder, case: Case) -> tuple[int, str, bool]:
     """How many small files there are, what is half written, and whether the large file is there."""
     files = names(folder)
     half = [re.sub(r"\.[0-9a-f]{16}\.tmp", "", name[1:]) for name in stray(folder)]
     small = sum(bool(re.fullmatch(r"part-\d{6}\.parquet", name)) for name in files)
-    return small, " ".join(half), DONE[0] in files
+    return small, " ".join(half), case.done[0] in files
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES, scope="module")
 def test_killed_at_every_call(
-    processes: int, begun: Path, wanted: Records, starter: Connection, tmp_path: Path
+    case: Case, processes: int, begun: Path, wanted: Records, starter: Connection, tmp_path: Path
 ) -> None:
     """A reader has every record once at any moment, and the next process ends the work.
 
@@ -162,30 +181,33 @@ def test_killed_at_every_call(
     calls = list[str]()
     alone = RunFolder.open(shutil.copytree(begun, tmp_path / "alone"))
     with watched(alone.path, calls.append):
-        finish(alone)
+        finish(alone, case)
     for call in range(1, len(calls) + 1, processes):
         folder = RunFolder.open(shutil.copytree(begun, tmp_path / f"{call}"))
-        starter.send((folder.path, [call, 0][:processes]))
+        starter.send((folder.path, case, [call, 0][:processes]))
         assert starter.recv() == 9 or processes == 2  # which leaves it less to ask for
-        check_some(folder, wanted)
+        check_some(folder, case, wanted)
         if processes == 2:
             assert starter.recv() == 0
-            check_some(folder, wanted)  # it does not wait for a part that the victim has
-        elif (now := phase(folder)) not in phases:
+            check_some(folder, case, wanted)  # it does not wait for a part that the victim has
+        elif (now := phase(folder, case)) not in phases:
             phases.add(now)
             records = merge([folder]).records
-            assert len(records) == len(folder.records(ABOUT).frame)
+            assert len(records) == len(folder.records(case.about).frame)
             assert not records.duplicated(["condition", "index"]).any()
-        finish(folder)
-        assert names(folder) == DONE
-        check(folder, wanted)
+        finish(folder, case)
+        assert names(folder) == case.done
+        check(folder, wanted, case)
+    last = file_name(case.parts[LAST:])
     removal = {(small, "", True) for small in range(PARTS + 1)}
-    before = {(LAST, "", False), (LAST, "part-000005.parquet", False), (PARTS, "", False)}
-    assert phases == {*before, (PARTS, DONE[0], False), *removal} or processes == 2
+    before = {(LAST, "", False), (LAST, last, False), (PARTS, "", False)}
+    assert phases == {*before, (PARTS, case.done[0], False), *removal} or processes == 2
 
 
 @pytest.mark.skipif(resource is None, reason="only POSIX systems limit the size of files")
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES, scope="module")
 def test_a_disk_is_full_after_any_number_of_bytes(
+    case: Case,
     original: Path,
     begun: Path,
     wanted: Records,
@@ -196,9 +218,9 @@ def test_a_disk_is_full_after_any_number_of_bytes(
     assert resource is not None
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     written = RunFolder.open(shutil.copytree(original, tmp_path / "whole"))
-    small = max(file.path.stat().st_size for file in written.files(ABOUT))
-    go(written)
-    large = (written.parts_folder(ABOUT) / DONE[0]).stat().st_size
+    small = max(file.path.stat().st_size for file in written.files(case.about))
+    go(written, case)
+    large = (written.parts_folder(case.about) / case.done[0]).stat().st_size
     for most in (0, small // 2, small, (small + large) // 2, large - 1, large):
         folder = RunFolder.open(shutil.copytree(begun, tmp_path / f"{most}"))
         caplog.clear()
@@ -206,18 +228,16 @@ def test_a_disk_is_full_after_any_number_of_bytes(
         try:
             if most < small:
                 with pytest.raises(UserError, match="File too large; what was finished before is"):
-                    finish(folder)
+                    finish(folder, case)
             else:
-                finish(folder)
+                finish(folder, case)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert stray(folder) == []
         assert len(names(folder)) == (LAST if most < small else PARTS if most < large else 1)
-        warned = [
-            message.startswith("parts 0 to 5 stay in small files") for message in caplog.messages
-        ]
+        warned = [re.match("parts .* stay in small files", message) for message in caplog.messages]
         assert all(warned)
         assert bool(warned) == (small <= most < large)
-        finish(folder)
-        assert names(folder) == DONE
-        check(folder, wanted)
+        finish(folder, case)
+        assert names(folder) == case.done
+        check(folder, wanted, case)
