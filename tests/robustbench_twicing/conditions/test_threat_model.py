@@ -14,6 +14,7 @@ from robustbench_twicing.conditions.ball import ball, check_adversarial
 from robustbench_twicing.conditions.distances import distances, sides_changed
 from robustbench_twicing.conditions.threat_model import PIXEL, ThreatModel
 from robustbench_twicing.errors import BrokenAttackError
+from robustbench_twicing.files.printable import count
 
 NORMALIZED = ThreatModel(space="normalized", clip=False)
 STD = torch.tensor([0.2, 0.25, 0.3])
@@ -202,7 +203,7 @@ def test_a_patch_is_what_one_square_holds(images: list[list[tuple[int, int]]], s
         check_adversarial(x, x_adv, side, PATCH)
     assert str(refusal.value) == (
         f"left its patch of {side} px: what it changed needs {max(needed)} px in {many} of "
-        f"{len(images)} images"
+        f"{count(len(images), 'image')}"
     )
 
 
