@@ -128,8 +128,11 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _usage(error: Exception, program: Any) -> str:
-    """What is wrong with a command line, and which other commands know an option."""
+    """What is wrong with a command line: what is missing, which other commands know an option."""
     asked, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    parameter = getattr(error, "param", None)
+    if hasattr(error, "param_type") and context is not None and parameter is not None:
+        return _missing(parameter, context.info_name)
     knowing = [
         name
         for name, command in getattr(program, "commands", {}).items()
@@ -139,6 +142,13 @@ def _usage(error: Exception, program: Any) -> str:
         return str(error.format_message())  # type: ignore[attr-defined]
     others = name_some(knowing, 4)
     return f"No such option: {asked}; {context.info_name} does without it, and it is of {others}"
+
+
+def _missing(parameter: Any, command: str) -> str:
+    """What a command cannot do without, and what that is."""
+    kind, name = parameter.param_type_name, parameter.get_error_hint().replace("'", "")
+    named = name.upper() if kind == "argument" else name
+    return f"Missing {kind} {named} of {command}: {parameter.help} See {command} --help"
 
 
 def _check_text(arguments: Sequence[str]) -> None:

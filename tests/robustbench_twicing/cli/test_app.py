@@ -65,7 +65,7 @@ def test_commands_take_the_same_options_about_images_and_models() -> None:
 WITHOUT_SITE = {
     "eval": "no --model is given; name one, like --model",
     "eval --model x": "no --data is given; name an image folder",
-    "report": "Missing argument",
+    "report": "Missing argument RUN_DIRS of report: Run folders, as written by eval",
     "report nowhere": "nowhere: there is no such folder; give the --out of an eval",
     "report nowhere --preset table3": "'table3' is unknown. Did you mean 'table2'? Known: fe",
     "report nowhere --preset table1 --rows label": "--preset is a whole table; leave out --rows",
@@ -75,7 +75,8 @@ WITHOUT_SITE = {
     "report x --preset table1 --eps 4": "is above 1, the whole pixel range; write 4/255",
     "report x --preset efficiency --normaliser y": "shows none; leave --normaliser out",
     "report nowhere --preset efficiency": "no efficiency.csv at nowhere; make one with",
-    "compare": "Missing argument",
+    "compare": "Missing argument RUN_DIRS of compare: Run folders, as written by eval. See compare",
+    "corrupt": "Missing option --data of corrupt: Image folder, .tar, ",
     "compare nowhere": "nowhere: there is no such folder",
     "report nowhere --format pdf": "--format 'pdf' is unknown. Known: console, csv, md, ",
 }
