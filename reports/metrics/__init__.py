@@ -1,6 +1,7 @@
 """From records to numbers, and what is to be said of them.
 
-- `results`: results.csv; `row_flags`: what its flags say of model, data and run.
+- `results`: results.csv; `row_budget`: its budgets and steps; `row_flags`: what its flags say of
+  model, data and run.
 - `sweeps`: what a sweep of budgets says beyond its points.
 - `worst`: the worst case over all attacks; `broken_alone`: images that one attack alone breaks.
 - `radii`: distances to the nearest adversarial example, and the exact curves that they give.

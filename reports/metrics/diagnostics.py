@@ -1,11 +1,11 @@
 """Signs that an attack was weak or a number misleads, from the counts of one evaluation."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import inf
 from typing import NamedTuple
 
-from robustbench_twicing.conditions.condition import CLEAN, Condition
+from robustbench_twicing.conditions.condition import Condition
 
 from ..merging.counts import Answers, Counts
 
@@ -219,32 +219,3 @@ def _beaten(result: Scored, others: Sequence[Scored], by: Callable[[Condition], 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g}%"
-
-
-def copied_images(scored: Mapping[int, Scored]) -> dict[int, str]:
-    """A flag for each condition whose files are, all of them, the images of another one.
-
-    Images that were corrupted on the fly are left out: flat ones may come out as they went in.
-
-    Args:
-        scored: by position, all conditions of one model, data set and protocol.
-
-    Returns:
-        By position: ``same-images-as-CONDITION``.
-    """
-    by_content: dict[tuple[int | None, ...], list[int]] = {}
-    for position, result in scored.items():
-        if (_is_from_files(result) or result.condition.attack == CLEAN) and result.counts.scored:
-            content = result.counts.scored, result.counts.images, result.counts.pixels
-            by_content.setdefault(content, []).append(position)
-    flags = {}
-    for positions in by_content.values():
-        for position in positions:
-            others = [rival for rival in positions if rival != position]
-            if others and _is_from_files(scored[position]):
-                flags[position] = f"same-images-as-{scored[others[0]].condition.id}"
-    return flags
-
-
-def _is_from_files(result: Scored) -> bool:
-    return result.condition.images is not None and "files" in result.condition.images.describe()

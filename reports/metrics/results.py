@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from robustbench_twicing.conditions.budgets import format_budget
-from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.records.run_folder import RunFolder
 
 from ..merging.counts import Counts
@@ -17,10 +15,11 @@ from ..merging.merge import merge
 from ..merging.runs import Runs
 from ..statistics.intervals import wilson
 from ..text.csv_text import save_csv
-from .diagnostics import Scored, copied_images, diagnose
+from .diagnostics import Scored, diagnose
 from .preprocessing import preprocessing_words
 from .radii import radii_above_sweep
-from .row_flags import row_flags
+from .row_budget import constant, eps_255, eps_in_name, eps_pixel_255, step_size_255, whole
+from .row_flags import copied_images, row_flags
 from .worst import TOP1_ONLY, with_worst
 
 NAN = float("nan")
@@ -93,10 +92,10 @@ COLUMNS: dict[str, Callable[[Result], Any]] = {
     "protocol": lambda row: row.entry.condition.protocol,
     "condition": lambda row: row.entry.condition.id,
     "attack": lambda row: row.entry.condition.attack,
-    "eps_255": lambda row: _eps_255(row.entry.condition),
-    "eps_pixel_255_max": lambda row: _eps_pixel_255(row.entry),
-    "steps": lambda row: _whole(_constant(row.entry.condition, "steps")),
-    "step_size_255": lambda row: _step_size_255(row.entry.condition),
+    "eps_255": lambda row: eps_255(row.entry.condition),
+    "eps_pixel_255_max": lambda row: eps_pixel_255(row.entry),
+    "steps": lambda row: whole(constant(row.entry.condition, "steps")),
+    "step_size_255": lambda row: step_size_255(row.entry.condition),
     "top1": lambda row: row.percent("right"),
     "top5": lambda row: NAN if TOP1_ONLY in row.entry.condition.flags else row.percent("top5"),
     "top1_ci_low": lambda row: row.interval[0],
@@ -110,9 +109,9 @@ COLUMNS: dict[str, Callable[[Result], Any]] = {
     "status": lambda row: row.status,
     "flags": lambda row: row.flags,
     "norm": lambda row: row.entry.condition.threat.norm,
-    "eps": lambda row: _eps(row.entry.condition),
+    "eps": lambda row: eps_in_name(row.entry.condition),
     "l2_max": lambda row: row.largest("l2"),
-    "l0_max": lambda row: _whole(row.largest("l0")),
+    "l0_max": lambda row: whole(row.largest("l0")),
     "n_attacked": lambda row: row.counts.scored if row.entry.condition.is_attacked else None,
     "goal_hit": lambda row: row.hits(row.counts.goal_hits, row.counts.scored),
     "goal_hit_right": lambda row: row.hits(row.counts.goal_hits_right, row.counts.before),
@@ -169,52 +168,6 @@ def _source(entry: Entry) -> str:
     """Where the images that are shown come from."""
     images = entry.condition.images
     return entry.evaluation.dataset.source if images is None else str(images.describe()["source"])
-
-
-def _eps_255(condition: Condition) -> float | None:
-    """The L-infinity budget in 255ths, in its own space; 0 for clean images, else None."""
-    is_linf = condition.threat.norm == "linf"
-    return float(condition.eps * 255) if _has_budget(condition) and is_linf else None
-
-
-def _has_budget(condition: Condition) -> bool:
-    """Clean images have one of 0; other images and radii have none."""
-    return condition.images is None and not condition.about.finds_radius
-
-
-def _whole(value: Any) -> int | None:
-    """A whole number of 64 bits; None for what is none, as constants of other libraries may be."""
-    is_small = isinstance(value, int | float) and abs(value) < 2**63
-    return int(value) if is_small and value == int(value) else None
-
-
-def _eps(condition: Condition) -> str | None:
-    """The budget as it stands in the condition's name."""
-    has_name = condition.is_sweep or condition.is_transferred
-    return format_budget(condition.eps, condition.threat.norm) if has_name else None
-
-
-def _eps_pixel_255(entry: Entry) -> float | None:
-    """The largest change of a pixel that the budget allows, in 255ths of the pixel range."""
-    condition = entry.condition
-    if condition.threat.norm != "linf" and _has_budget(condition):
-        return 255 * min(float(condition.eps), 1.0)
-    eps = _eps_255(condition)
-    normalized = entry.condition.threat.space == "normalized"
-    scale = max(entry.evaluation.preprocessing.std) if normalized else 1.0
-    return None if eps is None else eps * scale
-
-
-def _constant(condition: Condition, name: str) -> Any:
-    """``steps`` or ``rel_step``; both are 1 for one step of the whole budget."""
-    if condition.images is not None:
-        return None
-    return condition.settings.get(name, 1 if condition.about.one_step else None)
-
-
-def _step_size_255(condition: Condition) -> float | None:
-    eps, rel_step = _eps_255(condition), _constant(condition, "rel_step")
-    return None if eps is None or rel_step is None else eps * rel_step
 
 
 def _status(entry: Entry, counts: Counts) -> str:

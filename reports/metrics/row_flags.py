@@ -1,14 +1,15 @@
 """Flags of a row that follow from its model, data, condition and run, whatever the records say."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from robustbench_twicing.conditions.condition import CLASS_SUBSET
+from robustbench_twicing.conditions.condition import CLASS_SUBSET, CLEAN
 from robustbench_twicing.data.imagenet import NUM_CLASSES
 from robustbench_twicing.data.imagenet_c import OFFICIAL, OTHER_SETS, PREFIXES, SIDE
 from robustbench_twicing.records.manifest import Evaluation
 
 from ..merging.entry import Entry
+from .diagnostics import Scored
 
 _CONSTANT = re.compile(r"\w+=.+|attack-in-.+")
 
@@ -68,3 +69,32 @@ def _classes(evaluation: Evaluation) -> int | None:
     sizes = evaluation.record.details.get("sizes") or {}
     number: int | None = evaluation.dataset.num_classes or sizes.get("num_classes")
     return number
+
+
+def copied_images(scored: Mapping[int, Scored]) -> dict[int, str]:
+    """A flag for each condition whose files are, all of them, the images of another one.
+
+    Images that were corrupted on the fly are left out: flat ones may come out as they went in.
+
+    Args:
+        scored: by position, all conditions of one model, data set and protocol.
+
+    Returns:
+        By position: ``same-images-as-CONDITION``.
+    """
+    by_content: dict[tuple[int | None, ...], list[int]] = {}
+    for position, result in scored.items():
+        if (_is_from_files(result) or result.condition.attack == CLEAN) and result.counts.scored:
+            content = result.counts.scored, result.counts.images, result.counts.pixels
+            by_content.setdefault(content, []).append(position)
+    flags = {}
+    for positions in by_content.values():
+        for position in positions:
+            others = [rival for rival in positions if rival != position]
+            if others and _is_from_files(scored[position]):
+                flags[position] = f"same-images-as-{scored[others[0]].condition.id}"
+    return flags
+
+
+def _is_from_files(result: Scored) -> bool:
+    return result.condition.images is not None and "files" in result.condition.images.describe()

@@ -5,7 +5,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from reports.metrics.diagnostics import Scored, copied_images
+from reports.metrics.diagnostics import Scored
+from reports.metrics.row_flags import copied_images
 from robustbench_twicing.conditions.condition import Condition
 from robustbench_twicing.data.image_maker import RecordedImages
 from tests.reports.made import counted
