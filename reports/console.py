@@ -30,7 +30,7 @@ from .text.condition_names import with_short_names
 MARKS = {"error": "error", INCOMPLETE: "part"}
 """What stands in place of a corruption's error where it has none."""
 SCORED = (
-    *("top-1 %", "95 % range", "mean of draws %", "top-5 %", "robust %", "change/255"),
+    *("top-1 %", "95 % CI", "mean of draws %", "top-5 %", "robust %", "change/255"),
     "goal hit %",
 )
 OPTIONAL = ("mean of draws %", "goal hit %", "!")

@@ -46,7 +46,7 @@ def test_an_attack_is_one_declaration(
     made_up_attack: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["attacks"]) == 0
-    assert "made-up-fade: L-infinity, none" in capsys.readouterr().out
+    assert "made-up-fade: L-infinity; knowledge: none" in capsys.readouterr().out
     asked = "--model fmnist_deit --checkpoint bundled --data fashion-mnist:test1000 --limit 4"
     asked += f" --attacks clean,{made_up_attack} --eps 4/255 --set made-up-fade.share=0.5"
     assert main(["plan", *asked.split()]) == 0

@@ -74,7 +74,8 @@ def _read(path: Path) -> pd.DataFrame:
 
 def _table(rows: pd.DataFrame, number: int) -> Table:
     index = pd.Index(rows["label"], name="model")
-    place = f"{rows['device'].iloc[0]}, {rows['threads'].iloc[0]} threads"
+    threads = rows["threads"].iloc[0]
+    place = f"{rows['device'].iloc[0]}, {threads} {'thread' if threads == 1 else 'threads'}"
     about = pd.DataFrame("", index=index, columns=list(ABOUT))
     first = rows["ms_per_image_median"].iloc[0]
     frame = rows.set_axis(index)[list(SHOWN)].assign(

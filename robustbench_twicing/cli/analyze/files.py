@@ -247,4 +247,5 @@ def _names(rows: pd.DataFrame) -> list[TextColumn]:
 
 def _interval(row: Mapping[Hashable, Any], name: str) -> str:
     low, high = row[f"{name}_ci_low"], row[f"{name}_ci_high"]
-    return f"{row[name]:.3f} [{low:.3f}, {high:.3f}]"
+    interval = "" if pd.isna(low) else f" [{low:.3f}, {high:.3f}]"  # none of a single image
+    return f"{row[name]:.3f}{interval}"

@@ -13,6 +13,7 @@ from ...registry import unknown
 from ..options.evaluated import WHAT
 from ..options.evaluation import OF_IMAGES, OF_MODELS, OF_PIXELS, EvalOptions
 from ..options.printed import Quiet
+from ..options.run import RUN
 
 if TYPE_CHECKING:
     from ...data.dataset import Dataset
@@ -90,6 +91,13 @@ class AnalysisOptions(EvalOptions):
         ),
     ] = field(default_factory=list)
     quiet: Quiet = False
+    out: Annotated[
+        str | None,
+        typer.Option(
+            help="Folder of tables and pictures; for a run folder `analysis` in it unless given.",
+            rich_help_panel=RUN,
+        ),
+    ] = None
 
 
 def choose_for_spectrum(

@@ -4,10 +4,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ...data.imagenet_c import GROUPS
 from ..options.printed import Json
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from attacks import AttackSpec
+    from attacks.corruptions import CorruptionSpec
 
     from ..terminal import Console
 
@@ -30,7 +34,7 @@ def run(
 
     from ..terminal import Console, print_records
 
-    specs = sorted(ATTACKS.values(), key=lambda spec: spec.about.control)
+    specs = sorted(ATTACKS.values(), key=lambda spec: (spec.about.control, spec.name))
     if library:
         specs += [find_attack(name) for name in PRESETS]
         specs += [find_attack(f"torchattacks:{name}") for name in TORCHATTACKS]
@@ -44,10 +48,8 @@ def run(
     console = Console()
     for spec in specs:
         _show(spec, console)
-    groups = dict.fromkeys(spec.group for spec in CORRUPTIONS.values())
-    for group in groups:
-        names = ", ".join(spec.name for spec in CORRUPTIONS.values() if spec.group == group)
-        line = f"[bold]corruptions[/bold], {group}: {names}"
+    for group, names in _by_group(CORRUPTIONS).items():
+        line = f"[bold]corruptions[/bold], {group}: {', '.join(names)}"
         console.print(line, highlight=False, soft_wrap=True)
     if not library:
         console.print(
@@ -55,6 +57,15 @@ def run(
             f"({len(FOOLBOX)}): --library lists them. Your own: path/file.py:function.",
             highlight=False,
         )
+
+
+def _by_group(corruptions: "Mapping[str, CorruptionSpec]") -> dict[str, list[str]]:
+    """Names by group: ImageNet-C's in its own order, then those of others."""
+    ordered = [name for name in GROUPS["all"] if name in corruptions]
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys([*ordered, *corruptions]):
+        groups.setdefault(corruptions[name].group, []).append(name)
+    return groups
 
 
 def _record(spec: "AttackSpec") -> dict[str, object]:
@@ -71,7 +82,8 @@ def _record(spec: "AttackSpec") -> dict[str, object]:
 
 def _show(spec: "AttackSpec", console: "Console") -> None:
     constants = ", ".join(f"{name} {value}" for name, value in spec.settings.items())
-    console.print(f"[bold]{spec.name}[/bold]: {spec.norms}, {spec.knowledge}", highlight=False)
+    knows = f"{spec.norms}; knowledge: {spec.knowledge}"
+    console.print(f"[bold]{spec.name}[/bold]: {knows}", highlight=False)
     console.print(f"    {constants or 'no constants'}", highlight=False, soft_wrap=True)
     console.print(f"    {spec.source}", highlight=False, soft_wrap=True)
     for protocol, settings in spec.under.items():

@@ -30,7 +30,7 @@ class CorruptOptions(EvalOptions):
     corruptions: Annotated[
         str | None,
         typer.Option(
-            help="Names of `attacks`, or main (15), extra (4), all (19 of ImageNet-C).",
+            help="Names that `attacks` lists, or main (15), extra (4), all (19 of ImageNet-C).",
             rich_help_panel=CORRUPTED,
         ),
     ] = "main"

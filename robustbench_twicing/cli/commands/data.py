@@ -25,7 +25,7 @@ class DataOptions(EvalOptions):
     """Those that say what images are, and how closely they are looked at."""
 
     limit_seed: Annotated[
-        int, typer.Option("--limit-seed", "--seed", help="Of the choice of --limit's images.")
+        int, typer.Option("--limit-seed", "--seed", help="Seed of the choice of --limit's images.")
     ] = 0
     full: Annotated[bool, typer.Option("--full", help="Decode every image.")] = False
 
@@ -167,16 +167,16 @@ def _sizes(survey: "Survey") -> str:
     sides = [side for size in survey.sizes for side in size]
     common = [(f"{width} x {height}", number) for (width, height), number in _top(survey)]
     every = "" if len(survey.sizes) == 1 else f"{min(sides)} to {max(sides)} pixels a side; "
-    return every + _common(common, len(survey.sizes))
+    return every + _common(common)
 
 
 def _top(survey: "Survey") -> list[tuple[tuple[int, int], int]]:
     return sorted(survey.sizes.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _common(counts: list[tuple[str, int]], kinds: int = 0) -> str:
+def _common(counts: list[tuple[str, int]]) -> str:
     most = 3
-    rest = f" and {len(counts) - most} other{'s' if kinds else ''}" if len(counts) > most else ""
+    rest = f" and {count(len(counts) - most, 'other')}" if len(counts) > most else ""
     return ", ".join(f"{name} ({number})" for name, number in counts[:most]) + rest
 
 

@@ -179,9 +179,9 @@ def _show(
     from ...conditions.charges import charges
 
     images = len(task.data)
-    title = escape(f"{label} on {task.data.name}, {count(images, 'image')}")
+    title = f"{label} on {task.data.name}, {count(images, 'image')}"
     columns = ["condition", "forward", "backward", "time", *(["its images"] if making else [])]
-    table = Table(*columns, title=title)
+    table = Table(*columns)
     total = most = 0.0
     charged = charges(task.conditions, draws)
     several = len({condition.protocol for condition in task.conditions}) > 1
@@ -203,5 +203,7 @@ def _show(
         if condition.key in making:
             row.append(duration(images * making[condition.key]))
         table.add_row(*map(escape, row))
+    # A line of its own: rich folds a table's title to the width of its columns.
+    console.print(title, soft_wrap=True, highlight=False, markup=False)
     console.print(table)
     return Seconds(total, most)

@@ -20,9 +20,9 @@ _opt = partial(typer.Option, rich_help_panel="What is trained, and how")
 class TrainOptions(EvalOptions):
     """Those of images and weights to start from, and how a model is trained."""
 
-    model: Annotated[list[str], _opt("--model", "-m", help="Name, placement included.")] = field(
-        default_factory=list
-    )
+    model: Annotated[
+        list[str], _opt("--model", "-m", help="Name, of twicing with its layers: NAME[10-12].")
+    ] = field(default_factory=list)
     data: Annotated[list[str], _opt(help="Training images, as for eval, or see docs/zoo.md.")] = (
         field(default_factory=list)
     )
@@ -62,7 +62,7 @@ def register(app: typer.Typer) -> None:
         app,
         "train",
         run,
-        help_text="Train a model of the table; the same command continues it.",
+        help_text="Train a model that `models` lists; the same command continues it.",
         options=TrainOptions,
         only=(
             *("model", "data", "out", "recipe", "start", "weights", "arch_override", "val", "set"),

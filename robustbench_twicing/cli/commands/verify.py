@@ -37,7 +37,8 @@ def register(app: typer.Typer) -> None:
         app,
         "verify",
         run,
-        help_text="Compare own attacks with other libraries, on your model, at one budget.",
+        help_text="Compare own attacks with other libraries, on your model, at one budget: "
+        f"{IMAGES} images of {DEFAULT_DATA} at 1/255 unless others are given.",
         only=OPTIONS,
     )
 
@@ -96,9 +97,10 @@ def run(options: EvalOptions) -> int:
         agreements += rows
         console.print(_table(f"{label}, {count(len(x), 'image')}, eps {budget * 255:g}/255", rows))
     console.print(
-        "share: of pixels more than 1e-6 apart; up to 1 in 10,000 may be, where a gradient next to "
-        "zero has another sign. pgd: the start, the first step, and every further step from the "
-        "library's own iterate."
+        "largest: largest difference of a pixel (spsa gradient: of an entry of the gradient; fmn: "
+        "of a distance); share: of pixels more than 1e-6 apart; up to 1 in 10,000 may be, where a "
+        "gradient next to zero has another sign. pgd: the start, the first step, and every further "
+        "step from the library's own iterate."
     )
     return ERROR_ROWS if any(row.agrees is False for row in agreements) else DONE
 

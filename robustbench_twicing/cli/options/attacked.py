@@ -25,7 +25,7 @@ class AttackedOptions:
     protocol: Annotated[
         str | None, _opt("--protocol", help="pixel, paper, l2 or patch, in place of the suite's.")
     ] = None
-    norm: Annotated[str | None, _opt("--norm", help="l2: --protocol l2.")] = None
+    norm: Annotated[str | None, _opt("--norm", help="l2: short for --protocol l2.")] = None
     set: Annotated[
         list[str],
         _opt(

@@ -66,10 +66,12 @@ class EvaluatedOptions:
     limit: Annotated[
         int | None, _opt("--limit", help="Seeded subset of N images, spread over the classes.")
     ] = None
-    limit_seed: Annotated[int, _opt("--limit-seed", help="Of the choice of --limit's images.")] = 0
+    limit_seed: Annotated[
+        int, _opt("--limit-seed", help="Seed of the choice of --limit's images.")
+    ] = 0
     adapter: Annotated[
         list[str], _opt("--adapter", help="LoRA adapter to merge; one per --model, or none.")
     ] = field(default_factory=list)
     arch_override: Annotated[
-        bool, _opt("--arch-override", help="Though the file names another; flagged.")
+        bool, _opt("--arch-override", help="Load a file that names another architecture; flagged.")
     ] = False

@@ -39,6 +39,6 @@ class RunOptions:
         str | None, _opt("--score-8bit", help="Scored in 8 bits, too: sample (one in 8) or all.")
     ] = None
     save_adversarial: Annotated[
-        int, _opt("--save-adversarial", metavar="N", help="Keep those of the first N.")
+        int, _opt("--save-adversarial", metavar="N", help="Keep adversarial images of the first N.")
     ] = 0
     out: Annotated[str | None, _opt("--out", help="Run folder; continues where it stopped.")] = None

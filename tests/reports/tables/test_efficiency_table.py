@@ -34,7 +34,7 @@ def test_devices_threads_and_batches_are_tables_of_their_own(tmp_path: Path) -> 
     others = [ROWS[0].replace("cpu (x)", "cuda"), ROWS[0].replace(",1,1,", ",32,1,")]
     sheets = efficiency_tables([write(tmp_path / "e.csv", *ROWS, *others)])
     assert [sheet.name for sheet in sheets] == ["efficiency", "efficiency-2", "efficiency-3"]
-    assert "cuda, 1 threads, batches of 1" in sheets[1].title
+    assert "cuda, 1 thread, batches of 1" in sheets[1].title
     assert "batches of 32" in sheets[2].title
 
 

@@ -119,6 +119,16 @@ def test_long_lists_are_cut(app: typer.Typer, folder: Path) -> None:
     assert output.count(".heic:") == 10
 
 
+def test_sizes_that_are_not_named_are_counted(app: typer.Typer, tmp_path: Path) -> None:
+    for number in range(5):
+        image = Image.new("RGB", (300 + number, 200))
+        (tmp_path / "n01440764").mkdir(exist_ok=True)
+        image.save(tmp_path / "n01440764" / f"{number}.png")
+        if number == 3:
+            assert "302 x 200 (1) and 1 other\n" in run(app, tmp_path, columns=99).replace("  ", "")
+    assert "302 x 200 (1) and 2 others" in run(app, tmp_path, columns=99)
+
+
 def test_unusable_data_is_the_users_mistake(app: typer.Typer, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no data at"):
         run(app, tmp_path / "gone")

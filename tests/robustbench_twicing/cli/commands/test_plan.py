@@ -96,11 +96,12 @@ def test_an_unreadable_image_does_not_stop_a_plan(site: Site) -> None:
 @pytest.mark.slow
 def test_every_model_has_its_own_estimate(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     other = site.model.replace(":build", ":other")
+    long = "a[b]" + "-of-a-long-name" * 4
     assert (
-        plan(site, "--model", other, "--label", "a[b]", "--label", "[c]", "--attacks", "clean") == 0
+        plan(site, "--model", other, "--label", long, "--label", "[c]", "--attacks", "clean") == 0
     )
     out = capsys.readouterr().out
-    assert "a[b] on photos, 11 images" in out
+    assert f"{long} on photos, 11 images" in out.splitlines(), "wider than its table"
     assert "[c] on photos, 11 images" in out
     assert out.count("Basis:") == 2
 
