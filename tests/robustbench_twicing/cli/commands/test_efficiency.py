@@ -68,7 +68,7 @@ def test_own_code_needs_no_weights(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("--out", "."), "is a folder; name a file"),
-        (("--device", "tpu"), "it is auto, cpu or cuda"),
+        (("--device", "tpu"), "Known: auto, cpu, cuda"),
         (("--threads", "0"), "not a positive number"),
         (("--rounds", "0"), "rounds"),
         (("--batch-size", "0"), "batch-size"),
