@@ -216,13 +216,10 @@ def _print(last: pd.DataFrame, differences: pd.DataFrame, console: Console) -> N
     is_to_clean = differences["under"] != differences["baseline_under"]
     for head, chosen in {"to the first": ~is_to_clean, "to clean": is_to_clean}.items():
         if chosen.any():
-            compared = differences[chosen].set_index(["label", "under", *KEYS])
+            compared = differences[chosen].set_index(["label", "under", *KEYS]).to_dict("index")
             keys = [(row["label"], row["under"], *(row[name] for name in KEYS)) for row in rows]
             texts = [
-                _interval(compared.loc[key].to_dict(), "difference")
-                if key in compared.index
-                else ""
-                for key in keys
+                _interval(compared[key], "difference") if key in compared else "" for key in keys
             ]
             columns.append(TextColumn(head, texts))
     print_columns(names, columns, console)

@@ -150,7 +150,7 @@ def test_small_images_are_named_one_by_one(
     [
         (["--corruptions", "rain"], "no corruption is called 'rain'"),
         (["--severities", "0,6"], "severities '0,6' are not of 1 to 5"),
-        (["--imagenet-c-jpeg", "90"], "it is 85 or none"),
+        (["--imagenet-c-jpeg", "90"], "Known: 85, none"),
         (["--frost-dir", "nowhere", "--corruptions", "frost"], "nowhere"),
         (["--frost-dir", "nowhere", "--corruptions", "fog"], "--frost-dir nowhere is not there"),
     ],

@@ -240,7 +240,7 @@ def test_how_images_are_made_is_said_by_the_options(tmp_path: Path) -> None:
         ({"frost_dir": "nowhere", "corruptions": "fog"}, "--frost-dir nowhere is not there"),
         ({"corruptions": "rain"}, "no corruption is called 'rain'"),
         ({"corruptions": "fog", "severities": "7"}, "severities '7' are not of 1 to 5"),
-        ({"corruptions": "fog", "imagenet_c_jpeg": "90"}, "it is 85 or none"),
+        ({"corruptions": "fog", "imagenet_c_jpeg": "90"}, "Known: 85, none"),
         ({"corruptions": "fog", "imagenet_c_size": 31}, "of 31 pixels cannot be corrupted"),
         ({"corruptions": "fog", "imagenet_c": "nowhere"}, "nowhere is not a folder"),
         (
