@@ -11,6 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import UserError
+from ..files.atomic import is_there
 from ..files.printable import count
 from .options.evaluation import EvalOptions
 from .signals import StoppedError, stopping_on_signals
@@ -71,10 +72,13 @@ def evaluate(
     """
     from ..evaluation.progress import OUT_OF_TIME
     from ..evaluation.runner import Run
+    from ..records.manifest import SETTINGS
     from .request.request import ask, make_request
 
     signal.signal(signal.SIGTERM, _interrupt)
     stop = _make_stop(options.max_hours, team.age)
+    # As seen before another process of the team can begin it.
+    is_new = options.out is None or not is_there(Path(options.out) / SETTINGS)
     standing = None
     if read is None and team.size == 1 and options.out is not None:
         asked = ask(options)
@@ -87,11 +91,10 @@ def evaluate(
     go_on = again or f"what was finished is kept; the same command with --out {out} continues it"
     try:
         with stopping_on_signals(stop, f"ended; {go_on}"):
-            done = _work(request, out, team, stop, quiet=quiet, announced=standing is not None)
+            done = _work(request, out, team, stop, quiet=quiet, announced=is_new or bool(standing))
     except KeyboardInterrupt:
         raise StoppedError(f"stopped; {go_on}") from None
-    left = images_left(done.folder, shard)
-    if not left:
+    if not (left := images_left(done.folder, shard)):
         return EvalStatus(done, shard, 0, "", request.models_left_out)
     if stop.reason not in ("", OUT_OF_TIME):
         raise StoppedError(f"stopped by {stop.reason}, {count(left, 'image')} left; {go_on}")
@@ -181,7 +184,7 @@ def _on_own_gpu(options: EvalOptions, team: "Team") -> EvalOptions:
 def _work(
     request: "Request", out: Path, team: "Team", stop: "Stop", *, quiet: bool, announced: bool
 ) -> "Run":
-    """Evaluate; ``announced``: the user knows how far the run is that goes on."""
+    """Evaluate; ``announced``: the user knows how far the run is, or it is new."""
     from ..evaluation.runner import evaluate_models, unheard
     from .progress import TeamReport, computed, show_progress
 
@@ -223,10 +226,9 @@ def _wait(team: "Team", report: "TeamReport", stop: "Stop", left: Callable[[], i
 def _amount(request: "Request") -> tuple[int, float]:
     from ..evaluation.runner import units
 
-    models = len(request.models)
     images = sum(len(task.data) for task in request.tasks)
     passes = sum(len(task.data) * units(task.conditions) for task in request.tasks)
-    return models * images, models * passes
+    return len(request.models) * images, len(request.models) * passes
 
 
 def _announce(out: Path, report: "Report") -> "Report":
