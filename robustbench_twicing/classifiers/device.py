@@ -48,7 +48,7 @@ def keep_memory() -> None:
     """Let this process keep the memory of a batch for the next one, where the C library is glibc.
 
     Otherwise every tensor of some size is new memory, which the system clears page by page when it
-    is first written: 6 to 15 % of the time of a small vision transformer on a CPU.
+    is first written.
     """
     set_option = getattr(ctypes.CDLL(None) if os.name == "posix" else None, "mallopt", None)
     if set_option is not None:
